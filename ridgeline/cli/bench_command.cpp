@@ -1,13 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
 #include "ridgeline/cli/recipe_flags.h"
 #include "ridgeline/cli/step_tables.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/graph/pass/precision_policy.h"
 #include "ridgeline/train/recipe/bench.h"
 
@@ -43,6 +46,96 @@ nlohmann::json parts_json(const train::StepBench& bench) {
   return parts;
 }
 
+// Every launch of the profiled step, in the order of the plan.
+nlohmann::json launches_json(const train::StepBench& bench) {
+  const std::vector<double> gaps = gaps_before(bench.launches);
+  nlohmann::json all = nlohmann::json::array();
+  for (std::size_t i = 0; i < bench.launches.size(); ++i) {
+    const LaunchReport& launch = bench.launches[i];
+    if (!launch.ran) continue;
+    all.push_back({{"node", printable(launch.node)},
+                   {"op", launch.op},
+                   {"kernel", launch.kernel},
+                   {"converts", launch.converts},
+                   {"ms", launch.milliseconds},
+                   {"ms_before", gaps[i]},
+                   {"ms_at_limit", milliseconds_at_limit(launch, bench.limits)},
+                   {"gflop", launch.cost.flops / 1e9},
+                   {"gflop_done", launch.flops_done / 1e9},
+                   {"megabytes", launch.cost.bytes / 1e6}});
+  }
+  return all;
+}
+
+// Of each region between two barriers: how many items, its share of the launch, and how long a team is in it.
+nlohmann::json regions_json(const LaunchReport& launch, const LaunchBalance& balance, int threads) {
+  nlohmann::json regions = nlohmann::json::array();
+  for (const TeamRegion& region : launch.work.regions) {
+    const double seconds = std::accumulate(region.seconds.begin(), region.seconds.end(), 0.0);
+    regions.push_back({{"items", region.seconds.size()},
+                       {"share", balance.seconds > 0 ? seconds / balance.seconds : 0},
+                       {"efficiency_bound", seconds > 0 ? seconds / (team_seconds(region) * threads) : 1}});
+  }
+  return regions;
+}
+
+nlohmann::json balance_json(const train::RecordedStep& step) {
+  const StepBalance& balance = step.balance;
+  nlohmann::json launches = nlohmann::json::array();
+  for (std::size_t i = 0; i < step.launches.size(); ++i) {
+    const LaunchBalance& launch = balance.launches[i];
+    if (!step.launches[i].ran) continue;
+    launches.push_back({{"node", printable(step.launches[i].node)},
+                        {"op", step.launches[i].op},
+                        {"kernel", step.launches[i].kernel},
+                        {"share", launch.seconds / balance.seconds},
+                        {"items", launch.items},
+                        {"largest_share", launch.largest_share},
+                        {"serial_share", launch.seconds > 0 ? launch.serial / launch.seconds : 0},
+                        {"barriers", launch.barriers},
+                        {"regions", regions_json(step.launches[i], launch, balance.threads)},
+                        {"library", launch.library}});
+    if (!launch.library) launches.back()["efficiency_bound"] = launch.bound(balance.threads);
+  }
+  return {{"threads", balance.threads},
+          {"efficiency_bound", balance.bound()},
+          {"library_share", balance.library_seconds / balance.seconds},
+          {"launches", std::move(launches)}};
+}
+
+// "4,16,64"
+std::vector<int> teams_of(const std::string& text) {
+  std::vector<int> teams;
+  const char *at = text.data(), *const end = at + text.size();
+  while (true) {
+    int threads = 0;
+    const auto [behind, error] = std::from_chars(at, end, threads);
+    if (error != std::errc() || threads < 1 || (behind != end && *behind != ',')) {
+      throw Error("--balance=" + text + " (allowed: numbers of threads, such as 16 or 4,16,64)", ErrorKind::usage);
+    }
+    teams.push_back(threads);
+    if (behind == end) return teams;
+    at = behind + 1;
+  }
+}
+
+// The first of the teams is that of `efficiency_bound`.
+void print_balance(const train::Recipe& recipe, const std::string& precision, const std::vector<int>& teams,
+                   bool json) {
+  nlohmann::json object{{"model", recipe.model}, {"batch_size", recipe.batch_size}, {"precision", precision}};
+  for (const int threads : teams) {
+    const train::RecordedStep step = train::record_step(recipe, threads);
+    if (!json) {
+      fmt::print("{}{}", threads == teams.front() ? "" : "\n", balance_table(step.launches, step.balance));
+      continue;
+    }
+    if (threads == teams.front()) object["efficiency_bound"] = step.balance.bound();
+    object["isa"] = step.isa;
+    object["balance"].push_back(balance_json(step));
+  }
+  if (json) fmt::print("{}\n", object.dump());
+}
+
 // Short names of the modes that the benchmark is mostly run in.
 std::string mode_behind(const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> kShort[] = {{"f32", "must_keep_origin_dtype"},
@@ -76,6 +169,7 @@ int bench_command(const Words& words) {
   bool layers = false;
   bool parts = false;
   bool fusions = false;
+  std::string balance;
   add_recipe_flags(
       step, arguments,
       {"model", "batch_size", "image_size", "num_classes", "fp16_compute", "intra_op_parallelism_threads",
@@ -84,12 +178,19 @@ int bench_command(const Words& words) {
   step.option("--precision", precision, "f32, bf16 or f16 (mixed, by the op lists), or a name of precision_mode");
   step.option("--steps", steps, "timed steps; the median is printed");
   step.flag("--json", json, "print one JSON object");
-  step.flag("--layers", layers, "print every launch of 0.05 ms or more");
+  step.flag("--layers", layers, "print every launch of 0.05 ms or more; with --json all of them");
   step.flag("--parts", parts, "print what each kind of op takes beside the machine's limit, and the largest gaps");
   step.flag("--fusions", fusions, "print the launches and bytes of the step without each pass that merges ops");
+  step.option("--balance", balance,
+              "instead of timing it, print how the step divides among teams of so many threads, which the machine need "
+              "not have: 16, or 4,16,64; with --json efficiency_bound is the first team's");
   if (!app.parse(words)) return 0;
   recipe.precision.mode = mode_behind(precision);
   train::check(recipe);
+  if (!balance.empty()) {
+    print_balance(recipe, precision, teams_of(balance), json);
+    return 0;
+  }
   const train::StepBench bench = train::bench_step(recipe, steps, fusions);
   if (json) {
     nlohmann::json object{{"model", recipe.model},
@@ -98,6 +199,7 @@ int bench_command(const Words& words) {
                           {"ms_fastest", bench.times.fastest},
                           {"ms_slowest", bench.times.slowest},
                           {"steps", bench.times.runs},
+                          {"threads", bench.threads},
                           {"ms_until_ready", bench.ready},
                           {"ms_until_first_step", bench.first_step},
                           {"images_per_second", bench.images_per_second},
@@ -125,6 +227,7 @@ int bench_command(const Words& words) {
                                     {"ms", part.seconds * 1e3},
                                     {"gradient_bytes", part.gradient_bytes},
                                     {"update", part.update}});
+    if (layers) object["layers"] = launches_json(bench);
     fmt::print("{}\n", object.dump());
     return 0;
   }

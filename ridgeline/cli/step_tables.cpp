@@ -69,4 +69,32 @@ std::string part_table(std::span<const LaunchReport> launches, const DeviceRates
                             limits.bf16_flops / 1e9, limits.memory_bytes / 1e9);
 }
 
+std::string balance_table(std::span<const LaunchReport> launches, const StepBalance& balance) {
+  std::string text = fmt::format(
+      "| launch | of the step | items | largest share | serial | barriers | bound at {} | kernel |\n"
+      "|---|---|---|---|---|---|---|---|\n",
+      balance.threads);
+  int barriers = 0;
+  double serial = 0;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const LaunchBalance& launch = balance.launches[i];
+    barriers += launch.barriers;
+    if (!launch.library) serial += launch.serial;
+    if (launch.seconds < balance.seconds / 200) continue;
+    text += fmt::format("| {} | {:.1f} % | {} | {:.3f} | {:.1f} % | {} | {} | {} |\n", printable(launches[i].node),
+                        100 * launch.seconds / balance.seconds, launch.items, launch.largest_share,
+                        100 * launch.serial / launch.seconds, launch.barriers,
+                        launch.library ? "not known" : fmt::format("{:.2f}", launch.bound(balance.threads)),
+                        launches[i].kernel);
+  }
+  text += fmt::format("\n{} threads: bound {:.3f}, {} barriers, {:.2f} % of the work serial", balance.threads,
+                      balance.bound(), barriers, 100 * serial / balance.seconds);
+  if (balance.library_seconds > 0) {
+    text += fmt::format("; launches that the kernel library divides are left out, how is not known ({:.1f} % of what "
+                        "one thread does)",
+                        100 * balance.library_seconds / balance.seconds);
+  }
+  return text + "\n";
+}
+
 }  // namespace ridgeline::cli

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "ridgeline/compile/balance.h"
 #include "ridgeline/compile/measure.h"
 
 namespace ridgeline::cli {
@@ -17,5 +18,9 @@ std::string launch_table(std::span<const LaunchReport> launches, const DeviceRat
 // Kinds of ops that took a hundredth of the step or more, as a Markdown table, the rest in one line; then the three
 // that are farthest from their limits, and the time between launches.
 std::string part_table(std::span<const LaunchReport> launches, const DeviceRates& limits);
+
+// How each launch that takes a two-hundredth of the step or more divides among the team, as a Markdown table, and the
+// whole step.
+std::string balance_table(std::span<const LaunchReport> launches, const StepBalance& balance);
 
 }  // namespace ridgeline::cli

@@ -18,7 +18,7 @@ struct RunTimes {
   double slowest = 0;
   int runs = 0;
 };
-// Times `runs` runs after two that touch memory and let the library make its code.
+// Times `runs` runs after two that touch memory and let the library make its code; after one where it takes a second.
 RunTimes time_runs(Program& program, int runs);
 
 // Milliseconds that a launch would take if it were bound by the device alone (Device::measured_rates, the best): by the

@@ -86,6 +86,7 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   state_->scratch_addresses.resize(count, nullptr);
   state_->milliseconds.resize(count, 0.0);
   state_->started.resize(count, 0.0);
+  state_->work.resize(count);
   state_->runs.resize(count, 0);
   state_->ran.resize(count, false);
   state_->done = std::vector<std::atomic<std::uint32_t>>(plan_.sections.empty() ? 0 : count);
@@ -385,12 +386,15 @@ void Program::give_launch(std::size_t i) {
   void* const* inputs = state_->input_addresses[i].data();
   void* const* outputs = state_->output_addresses[i].data();
   Stream& stream = launch.device->stream();
+  TeamRecording* const recording = TeamRecording::active();
+  if (recording != nullptr) recording->start();
   switch (launch.kind) {
     case LaunchKind::kernel: stream.run(*launch.kernel, {inputs, outputs, state_->scratch_addresses[i]}); break;
     case LaunchKind::copy: copy(launch, inputs[0], outputs[0]); break;
     case LaunchKind::start: begin_exchange(launch, {inputs, outputs, state_->scratch_addresses[i]}); break;
     case LaunchKind::done: stream.wait(*state_->exchanged[static_cast<std::size_t>(launch.event)]); break;
   }
+  if (recording != nullptr) state_->work[i] = recording->take();
 }
 
 void Program::begin_exchange(const Launch& launch, const KernelArguments& arguments) {

@@ -15,6 +15,7 @@
 #include "ridgeline/compile/plan.h"
 #include "ridgeline/compile/session.h"
 #include "ridgeline/core/function_ref.h"
+#include "ridgeline/core/team_recording.h"
 #include "ridgeline/core/trace.h"
 
 namespace ridgeline {
@@ -38,6 +39,7 @@ struct LaunchReport {
   // Of the last profiled run; `started` counts from its begin.
   double started = 0;
   double milliseconds = 0;
+  TeamWork work = {};  // of a profiled run while a recording was alive (core/team_recording.h)
 };
 
 class Program {
@@ -74,7 +76,7 @@ class Program {
   // The same by its place among the graph's returned values.
   Tensor output(std::size_t index);
 
-  // Times every launch of the runs that follow.
+  // Times every launch of the runs that follow, and keeps how its work was divided where that is recorded.
   void set_profiling(bool on) { profiling_ = on; }
   std::vector<LaunchReport> launches() const;
   const MemoryReport& memory() const { return memory_; }

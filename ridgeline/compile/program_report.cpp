@@ -63,6 +63,7 @@ LaunchReport Program::report(std::size_t i) const {
   report.started = state_->started[i];
   report.runs = state_->runs[i];
   report.ran = state_->ran[i];
+  report.work = state_->work[i];
   if (launch.node >= 0) {
     const Node& node = plan_.graph.nodes[static_cast<std::size_t>(launch.node)];
     report.node = node.name;

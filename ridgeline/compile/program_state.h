@@ -34,6 +34,7 @@ struct Program::State {
   std::vector<std::vector<void*>> input_addresses;  // by launch
   std::vector<std::vector<void*>> output_addresses;
   std::vector<void*> scratch_addresses;
+  std::vector<TeamWork> work;  // where a recording was alive
   std::vector<double> milliseconds;
   std::vector<double> started;                            // milliseconds after `begin`
   std::chrono::steady_clock::time_point begin;            // of the last run

@@ -5,6 +5,7 @@
 #include <xmmintrin.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <exception>
@@ -15,6 +16,7 @@
 
 #include "ridgeline/core/control_group.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/team_recording.h"
 
 #if defined(RIDGELINE_STD_THREADS)
 #include <thread>
@@ -82,6 +84,38 @@ double microseconds(std::istream& file) {
 }
 
 double share(double quota, double period) { return quota > 0 && period > 0 ? quota / period : kNoQuota; }
+
+// A region whose parts the calling thread does one after another, in the place of a team.
+class RecordedRegion {
+ public:
+  RecordedRegion(TeamRecording& recording, TeamRegion::Dealt dealt, int threads)
+      : recording_(recording), team_(threads) {
+    recording_.begin_region(dealt, threads);
+  }
+  ~RecordedRegion() { recording_.end_region(); }
+  RecordedRegion(const RecordedRegion&) = delete;
+  RecordedRegion& operator=(const RecordedRegion&) = delete;
+  template <class Body>
+  void part(const Body& body, std::int64_t size = 0) const {
+    struct Within {
+      const RecordedRegion& region;
+      std::int64_t size;
+      int outer = std::exchange(t_team, region.team_);  // regions within the body are cut as those of the caller
+      FlushDenormals flush;
+      ~Within() {
+        t_team = outer;
+        region.recording_.end_part(size);
+      }
+    };
+    recording_.begin_part();
+    const Within within{*this, size};
+    body();
+  }
+
+ private:
+  TeamRecording& recording_;
+  int team_;
+};
 
 }  // namespace
 
@@ -185,6 +219,11 @@ void settle_wait_policy(char** argv) {
 
 void parallel_team(FunctionRef<void(int, int)> body) {
   const int team = compute_threads();
+  if (TeamRecording* const recording = TeamRecording::active(); recording != nullptr && team > 1) {
+    const RecordedRegion region(*recording, TeamRegion::Dealt::bodies, team);
+    for (int thread = 0; thread < team; ++thread) region.part([&] { body(thread, team); });
+    return;
+  }
   std::exception_ptr error;
   std::mutex mutex;
   auto run = [&](int thread) {
@@ -225,11 +264,56 @@ void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int6
     body(0, n);
     return;
   }
+  const auto border = [&](std::int64_t thread) { return std::min(n, grains * thread / team * grain); };
+  if (TeamRecording* const recording = TeamRecording::active()) {
+    const RecordedRegion region(*recording, TeamRegion::Dealt::chunks, compute_threads());
+    for (std::int64_t thread = 0; thread < team; ++thread) {
+      const std::int64_t begin = border(thread), end = border(thread + 1);
+      region.part([&] { body(begin, end); }, end - begin);
+    }
+    return;
+  }
   parallel_team([&](int thread, int) {
     if (thread >= team) return;
-    const std::int64_t begin = grains * thread / team * grain;
-    const std::int64_t end = std::min(n, grains * (thread + 1) / team * grain);
+    const std::int64_t begin = border(thread), end = border(thread + 1);
     if (begin < end) body(begin, end);
+  });
+}
+
+void parallel_items(std::int64_t n, FunctionRef<void(int)> begin, FunctionRef<void(std::int64_t, int)> body) {
+  struct alignas(64) Run {
+    std::atomic<std::int64_t> next{0};
+  };
+  const std::int64_t count = std::min<std::int64_t>(compute_threads(), kMostRuns);
+  if (TeamRecording* const recording = TeamRecording::active(); recording != nullptr && count > 1) {
+    const RecordedRegion region(*recording, TeamRegion::Dealt::items, compute_threads());
+    for (std::int64_t run = 0; run < count; ++run) {
+      const std::int64_t first = run_border(n, run, count), end = run_border(n, run + 1, count);
+      const int thread = static_cast<int>(run);
+      for (std::int64_t item = first; item < end; ++item) {
+        region.part([&] {
+          if (item == first) begin(thread);
+          body(item, thread);
+        });
+      }
+    }
+    return;
+  }
+  Run runs[kMostRuns];
+  for (std::int64_t run = 0; run < count; ++run)
+    runs[run].next.store(run_border(n, run, count), std::memory_order_relaxed);
+  parallel_team([&](int thread, int) {
+    bool begun = false;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t run = (thread + i) % count, end = run_border(n, run + 1, count);
+      for (;;) {
+        const std::int64_t item = runs[run].next.fetch_add(1, std::memory_order_relaxed);
+        if (item >= end) break;
+        if (!begun) begin(thread);
+        begun = true;
+        body(item, thread);
+      }
+    }
   });
 }
 

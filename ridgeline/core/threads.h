@@ -1,7 +1,8 @@
 // ridgeline/core/threads.h
 //
 // The compute team. This is the only file of the project that knows OpenMP; in the thread-sanitizer build the team
-// runs on std::thread instead. Data workers are not part of the team (data/runtime has its own pool).
+// runs on std::thread instead. Data workers are not part of the team (data/runtime has its own pool). A recording
+// (core/team_recording.h) tells how work is divided.
 #pragma once
 
 #include <cstdint>
@@ -62,6 +63,17 @@ void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int6
 // Runs body(thread, threads) once for each thread of the team, at the same time where the threads are free; a body
 // must not wait for another. An exception of a body is rethrown after the region.
 void parallel_team(FunctionRef<void(int, int)> body);
+
+// body(item, thread) for items 0 to n - 1. Each thread has a run of them, as parallel_for deals them out, so that what
+// one pass has written is read by the same core in the next: cores may have last caches of their own. A thread that is
+// through with its run helps others with theirs: other work may hold one up. So the item behind an item is what a
+// thread most often does next. begin(thread) comes before the first item of a thread that gets one.
+void parallel_items(std::int64_t n, FunctionRef<void(int)> begin, FunctionRef<void(std::int64_t, int)> body);
+
+// The item with which run `run` of `runs` begins.
+inline std::int64_t run_border(std::int64_t n, std::int64_t run, std::int64_t runs) { return n * run / runs; }
+// Runs that a team of `threads` deals items in, at most.
+constexpr std::int64_t kMostRuns = 64;
 
 // While alive, the calling thread flushes denormals to zero; restores the caller's setting at the end.
 class FlushDenormals {

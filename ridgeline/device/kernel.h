@@ -119,7 +119,8 @@ struct KernelEntry {
   KernelChoice (*factory)(const KernelRequest& request);
   DTypeSet storage = {DType::f32};          // floating types of operands and results that it reads and writes
   Arithmetic arithmetic = Arithmetic::f32;  // the widest that it computes in
-  // What it promises: its bits in all cases, and whether it keeps the accuracy of plain sums.
+  // What it can promise: its bits, where a request asks for them, and whether it keeps the accuracy of plain sums.
+  // Asked for less, its sums may be cut for the team.
   KernelPromise promise = {Reproducibility::fast, true};
 
   // A kernel, or the refusal of these types or of what is promised; what the factory sees has passed this check.

@@ -68,5 +68,64 @@ TEST(BenchStep, ExplainsTheTimeByKindsOfOps) {
   }
 }
 
+TEST(BenchStep, TellsEveryLaunchInItsJson) {
+  const auto report = nlohmann::json::parse(bench("--json --layers").text);
+  ASSERT_EQ(report.at("layers").size(), report.at("launches").get<std::size_t>());
+  for (const auto& launch : report.at("layers")) {
+    EXPECT_FALSE(launch.at("kernel").get<std::string>().empty());
+    EXPECT_GE(launch.at("ms"), 0);
+  }
+}
+
+TEST(BenchStep, BalanceOfOneThreadLosesNothing) {
+  const Outcome outcome = bench("--balance=1 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.text;
+  const auto report = nlohmann::json::parse(outcome.text);
+  EXPECT_DOUBLE_EQ(report.at("efficiency_bound").get<double>(), 1);
+  for (const auto& launch : report.at("balance")[0].at("launches")) EXPECT_EQ(launch.at("barriers"), 0);
+}
+
+// The team that runs it is that of the machine; what is told is that of a team which it need not have.
+TEST(BenchStep, BalanceCountsThePartsOfTeamsThatTheMachineNeedNotHave) {
+  const Outcome outcome = bench("--balance=4,64 --json --intra_op_parallelism_threads=1");
+  ASSERT_EQ(outcome.code, 0) << outcome.text;
+  const auto report = nlohmann::json::parse(outcome.text);
+  const auto &four = report.at("balance")[0], &many = report.at("balance")[1];
+  EXPECT_EQ(four.at("threads"), 4);
+  EXPECT_EQ(many.at("threads"), 64);
+  EXPECT_EQ(report.at("efficiency_bound"), four.at("efficiency_bound"));
+  EXPECT_LT(many.at("efficiency_bound"), four.at("efficiency_bound"));  // 8 images of 16x16 are not work for 64
+  for (const auto& team : report.at("balance")) {
+    double shares = 0;
+    for (const auto& launch : team.at("launches")) {
+      shares += launch.at("share").get<double>();
+      if (launch.at("library")) continue;
+      const double bound = launch.at("efficiency_bound"), threads = team.at("threads");
+      EXPECT_LE(bound, 1 + 1e-9) << launch.dump();
+      EXPECT_GE(bound, 1 / threads - 1e-9) << launch.dump();
+      if (launch.at("barriers") > 0) EXPECT_GT(launch.at("items"), 1) << launch.dump();
+    }
+    EXPECT_NEAR(shares, 1, 1e-6);
+  }
+}
+
+TEST(BenchStep, BalanceIsATableForPeople) {
+  const Outcome outcome = bench("--balance=16");
+  ASSERT_EQ(outcome.code, 0) << outcome.text;
+  for (const char* expected : {"| launch | of the step | items | largest share | serial | barriers | bound at 16 |",
+                               "16 threads: bound ", " of the work serial"}) {
+    EXPECT_NE(outcome.text.find(expected), std::string::npos) << expected << "\n" << outcome.text;
+  }
+}
+
+TEST(BenchStep, BalanceOfWhatCannotBeRecordedIsOneLine) {
+  for (const char* arguments : {"--balance=0", "--balance=4,", "--balance=four", "--balance=2 --device=simulated",
+                                "--balance=2 --inter_op_parallelism_threads=2"}) {
+    const Outcome outcome = bench(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.text;
+    EXPECT_NE(outcome.text.find("--balance"), std::string::npos) << outcome.text;
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline

@@ -21,9 +21,9 @@ namespace ridgeline {
 namespace {
 
 // A training step of ResNet-20: the library's convolutions sum gradients in another order for each team.
-class Training {
+class TeamTraining {
  public:
-  explicit Training(int threads) : session_({.compute_threads = threads}), batch_(options(), 10, 3) {}
+  explicit TeamTraining(int threads) : session_({.compute_threads = threads}), batch_(options(), 10, 3) {}
   void prepare() {
     const nn::Step step = nn::build_training_step(options(), {.schedule = optim::Constant{.base = 0.1}});
     for (const nn::ParameterSpec& spec : step.parameters) {
@@ -62,7 +62,7 @@ class Training {
 };
 
 std::vector<std::string> after_two_steps(int threads) {
-  Training training(threads);
+  TeamTraining training(threads);
   training.prepare();
   training.step();
   training.step();
@@ -71,7 +71,7 @@ std::vector<std::string> after_two_steps(int threads) {
 
 TEST(ComputeTeam, TwoSessionsHaveEachItsOwnAndItsOwnBits) {
   const auto alone_1 = after_two_steps(1), alone_2 = after_two_steps(2);
-  Training two(2), one(1);
+  TeamTraining two(2), one(1);
   EXPECT_EQ(one.threads(), 1);
   two.prepare();
   one.prepare();
@@ -86,7 +86,7 @@ TEST(ComputeTeam, TwoSessionsHaveEachItsOwnAndItsOwnBits) {
 // The tests below run this one again under other settings of OpenMP, which reads them when a program is loaded.
 TEST(ComputeTeam, AStepOfTwoThreadsEnds) {
   const char* expected = std::getenv("RIDGELINE_EXPECTED_TEAM");
-  Training training(2);
+  TeamTraining training(2);
   if (expected != nullptr) {
     EXPECT_EQ(std::to_string(training.threads()), expected);
   }
@@ -125,7 +125,7 @@ int flushing_threads(int team) {
 TEST(ComputeTeam, TheCallersTeamAndDenormalsAreItsOwnAfterCompilingAndRunning) {
   const int before = omp_get_max_threads();
   omp_set_num_threads(3);
-  Training training(2);
+  TeamTraining training(2);
   training.prepare();
   EXPECT_EQ(omp_get_max_threads(), 3);
   EXPECT_EQ(flushing_threads(2), 0);
@@ -137,7 +137,7 @@ TEST(ComputeTeam, TheCallersTeamAndDenormalsAreItsOwnAfterCompilingAndRunning) {
 }
 
 TEST(ComputeTeam, AProgramOfTwoThreadsIsRefusedWhereThereIsOne) {
-  Training training(2);
+  TeamTraining training(2);
   training.prepare();
   std::string said;
 #pragma omp parallel num_threads(2)

@@ -84,6 +84,7 @@ struct Problem {
   std::string op;
   std::vector<Tensor> inputs;
   Attributes attributes;
+  Reproducibility bits = Reproducibility::fast;  // that a kernel must promise
 
   std::vector<ValueType> input_types() const {
     std::vector<ValueType> types;
@@ -104,6 +105,7 @@ struct Problem {
   // The node outlives the request.
   KernelRequest request(const Node& n) const {
     KernelRequest r{op_def(op), n, {}, {}};
+    r.promise.bits = bits;
     for (const ValueType& type : input_types()) r.inputs.push_back({type, {}, false});
     for (const ValueType& type : output_types()) r.outputs.push_back({type, {}, false});
     return r;

@@ -25,10 +25,11 @@ inline std::vector<Tensor> results_of(const Problem& problem, MakeKernel make) {
 
 // Under every instruction set of this machine and with teams of 1, 2, 3 and 8: the same bits, of which the first ones
 // are `near` what is expected. `shape` is named where they are not.
-inline void expect_everywhere(const Problem& problem, MakeKernel make, const std::string& shape,
+inline void expect_everywhere(Problem problem, MakeKernel make, const std::string& shape,
                               const std::vector<Tensor>& expected,
                               void (*near)(const Tensor& got, const Tensor& expected, const std::string& what)) {
   std::vector<Tensor> first;
+  problem.bits = Reproducibility::deterministic;
   for (const device::Isa isa : device::machine_isas()) {
     const ForcedIsa forced(isa);
     for (const int threads : {1, 2, 3, 8}) {

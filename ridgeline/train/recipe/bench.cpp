@@ -13,15 +13,40 @@
 namespace ridgeline::train {
 namespace {
 
+// A recipe's training step, ready to run on random data.
+class ReadyStep {
+ public:
+  explicit ReadyStep(const Recipe& recipe)
+      : classes_(recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes),
+        session(session_options(recipe)),
+        model(model_of(session, recipe, classes_)),
+        program(training(recipe)),
+        batch_(step_options(recipe, classes_), classes_, recipe.seed) {
+    batch_.bind(program);
+  }
+
+ private:
+  Program& training(const Recipe& recipe) {
+    model->prepare_training(training_options(recipe, optim::Constant{.base = recipe.lr}));
+    return model->training();
+  }
+  std::int64_t classes_;
+
+ public:
+  Session session;
+  std::unique_ptr<Model> model;
+  Program& program;
+
+ private:
+  SyntheticBatch batch_;
+};
+
 // All but the machine's limits and what follows from them. The step's memory is given back at the end.
 StepBench run_steps(const Recipe& recipe, int steps, bool each_fusion) {
-  Session session(session_options(recipe));
-  const std::int64_t classes = recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes;
-  const std::unique_ptr<Model> model = model_of(session, recipe, classes);
-  model->prepare_training(training_options(recipe, optim::Constant{.base = recipe.lr}));
-  const SyntheticBatch batch(step_options(recipe, classes), classes, recipe.seed);
-  Program& program = model->training();
-  batch.bind(program);
+  ReadyStep step(recipe);
+  const Session& session = step.session;
+  const std::unique_ptr<Model>& model = step.model;
+  Program& program = step.program;
   StepBench result;
   result.ready = process_milliseconds();
   program.run();
@@ -58,6 +83,38 @@ StepBench bench_step(const Recipe& recipe, int steps, bool each_fusion) {
   result.peak_gflops = result.limits.f32_flops / 1e9;
   result.milliseconds_at_limit = milliseconds_at_limit(result.launches, result.limits);
   result.roofline_share = result.gflops / result.peak_gflops;
+  return result;
+}
+
+RecordedStep record_step(Recipe recipe, int threads) {
+  if (threads < 1) throw Error("--balance: a team has a thread or more", ErrorKind::usage);
+  if (recipe.inter_op_parallelism_threads > 1) {
+    throw Error("--balance records launches one after another: leave out --inter_op_parallelism_threads",
+                ErrorKind::usage);
+  }
+  if (recipe.device != "cpu") {
+    throw Error("--balance records the CPU's team, and --device is " + recipe.device, ErrorKind::usage);
+  }
+  recipe.intra_op_parallelism_threads = threads;
+  ReadyStep step(with_batch_parts(recipe));
+  if (step.session.compute_threads() != threads) {
+    throw Error("--balance=" + std::to_string(threads) + ": OpenMP gives a team of " +
+                std::to_string(step.session.compute_threads()) + " (OMP_THREAD_LIMIT?)");
+  }
+  constexpr int kRuns = 5;  // of which each part's shortest time counts
+  const ComputeScope team(threads);
+  TeamRecording recording;
+  step.program.run();
+  step.program.set_profiling(true);
+  RecordedStep result{.isa = std::string(device::name_of(device::active_isa()))};
+  for (int run = 0; run < kRuns; ++run) {
+    step.program.run();
+    std::vector<LaunchReport> launches = step.program.launches();
+    for (std::size_t i = 0; i < result.launches.size(); ++i) take_least(launches[i].work, result.launches[i].work);
+    result.launches = std::move(launches);
+  }
+  for (LaunchReport& launch : result.launches) level(launch.work);
+  result.balance = balance_of(result.launches, threads);
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ridgeline/compile/balance.h"
 #include "ridgeline/compile/measure.h"
 #include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/step_timeline.h"
@@ -36,5 +37,15 @@ struct StepBench {
 
 // With `each_fusion` the passes that merge ops are also counted one by one.
 StepBench bench_step(const Recipe& recipe, int steps, bool each_fusion = false);
+
+struct RecordedStep {
+  StepBalance balance;
+  std::vector<LaunchReport> launches;  // with the work of each
+  std::string isa;
+};
+// How the step divides its work among a team of so many threads, which the machine need not have: the step that would
+// run there, its parts one after another on one thread. An Error (usage) where launches run side by side or on another
+// device than the CPU.
+RecordedStep record_step(Recipe recipe, int threads);
 
 }  // namespace ridgeline::train

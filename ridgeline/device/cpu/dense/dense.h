@@ -12,6 +12,7 @@
 
 #include "ridgeline/device/cpu/products/products.h"
 #include "ridgeline/device/cpu/scratch.h"
+#include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/value_kernel.h"
 #include "ridgeline/device/kernel.h"
 
@@ -33,6 +34,17 @@ constexpr std::int64_t parts_of(std::int64_t n, std::int64_t part) { return (n +
 // How many of n columns make an item: at most `most`, a multiple of `grain`, and the same number of items for every
 // thread.
 inline std::int64_t fair_item(std::int64_t n, std::int64_t most, std::int64_t grain, std::int64_t threads) {
+  if (threads > kSmallTeam) {
+    const auto overhead = static_cast<double>(grain) / 4;  // of an item
+    std::int64_t best = std::max(most / grain, std::int64_t{1}) * grain;
+    const auto cost = [&](std::int64_t item) {
+      return team_rounds(parts_of(n, item), threads) * (static_cast<double>(item) + overhead);
+    };
+    for (std::int64_t item = best - grain; item >= grain; item -= grain) {
+      if (cost(item) < cost(best)) best = item;
+    }
+    return best;
+  }
   const std::int64_t items = round_up(parts_of(n, most), threads);
   return round_up(parts_of(n, items), grain);
 }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "ridgeline/device/cpu/dense/dense.h"
+#include "ridgeline/device/cpu/team_shares.h"
 
 namespace ridgeline::device::dense {
 
@@ -33,8 +34,7 @@ class Gradient {
   // for is its own.
   template <class Item>
   void for_each_part(const Item& item) const {
-    const std::int64_t wanted = parts_of(kItems * compute_threads(), ranges());
-    const std::int64_t rows = std::max(round_up(parts_of(dense_.outputs, wanted), kStrip), kLeastStrips * kStrip);
+    const std::int64_t rows = rows_of_part();
     const std::int64_t groups = parts_of(dense_.outputs, rows);
     for_each_item(ranges() * groups, [&](std::int64_t i, int thread) {
       const std::int64_t first = i % groups * rows;
@@ -44,9 +44,26 @@ class Gradient {
 
  private:
   static constexpr std::int64_t kItems = 16;  // for each thread
-  static constexpr std::int64_t kLeastStrips = 8;
+  static constexpr std::int64_t kLeastStrips = 8, kFewestStrips = 2;
   static constexpr std::int64_t kRangeFloats = 128 << 10;  // of x
   static constexpr std::int64_t kLeastRange = 256, kMostRange = 4096;
+
+  // Longer parts than kItems for each thread where strips are few; shorter ones again as far as a large team would
+  // wait.
+  std::int64_t rows_of_part() const {
+    const std::int64_t threads = compute_threads(), wanted = parts_of(kItems * threads, ranges());
+    std::int64_t best = std::max(parts_of(parts_of(dense_.outputs, wanted), kStrip), kLeastStrips);
+    if (threads <= kSmallTeam) return best * kStrip;
+    constexpr double kOverhead = 0.25;  // of a part, in strips
+    const auto cost = [&](std::int64_t strips) {
+      const std::int64_t parts = ranges() * parts_of(dense_.outputs, strips * kStrip);
+      return team_rounds(parts, threads) * (static_cast<double>(strips) + kOverhead);
+    };
+    for (std::int64_t strips = best - 1; strips >= kFewestStrips; --strips) {
+      if (cost(strips) < cost(best)) best = strips;
+    }
+    return best * kStrip;
+  }
 
   PanelForm form_of(std::int64_t range) const {
     return {&code_, std::min(range_, dense_.inputs - range * range_), dense_.rows};

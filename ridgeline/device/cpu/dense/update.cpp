@@ -44,13 +44,23 @@ class DenseUpdateKernel final : public Kernel {
       for (std::int64_t k = first; k < end; k += Gradient::kStrip) update_strip({range, k, end}, scratch, thread);
     });
     if (at.squares) {
-      const double* const sums = squares(scratch);
-      const double sum = std::accumulate(sums, sums + dense_.outputs * gradient_.ranges(), 0.0);
+      // Rows first: one thread has as many numbers to add as there are of these.
+      double* const sums = squares(scratch);
+      const std::int64_t ranges = gradient_.ranges();
+      parallel_for(dense_.outputs, kSumRows, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row) {
+          double* const of_row = sums + row * ranges;
+          *of_row = std::accumulate(of_row + 1, of_row + ranges, *of_row);
+        }
+      });
+      double sum = 0;
+      for (std::int64_t row = 0; row < dense_.outputs; ++row) sum += sums[row * ranges];
       *static_cast<float*>(a.outputs[at.squares_result()]) = static_cast<float>(sum);
     }
   }
 
  private:
+  static constexpr std::int64_t kSumRows = 256;
   static constexpr auto kLinesFloats = static_cast<std::int64_t>(sizeof(Lines) / sizeof(float));
 
   // Rows from `row` on, before `end`, in a range of the inputs.

@@ -5,12 +5,13 @@
 
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/graph/loop/evaluate.h"
 
 namespace ridgeline::device {
 namespace {
 
-// Below this many elements one thread is faster than waking the team.
+// Below this many elements one thread is faster than waking the team; of a large team, each has a quarter at least.
 constexpr std::int64_t kGrain = 16384;
 
 constexpr std::size_t kMaxChainCalls = 512;  // of one loop: they lie on the stack of each thread
@@ -203,7 +204,8 @@ void LoopKernel::run(const KernelArguments& arguments) {
   read_scalars(arguments);
   const std::int64_t block = program_.block;
   const auto nothing = [](std::int64_t, std::int64_t) {};
-  const std::int64_t grain = (kGrain + block - 1) / block * block;
+  const std::int64_t least = compute_threads() > kSmallTeam ? kGrain / 4 : kGrain;
+  const std::int64_t grain = (least + block - 1) / block * block;
   parallel_for(elements_, grain, [&](std::int64_t begin, std::int64_t end) {
     Walk walk(*this);
     walk.aim(arguments, begin, end);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/team_recording.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
 
@@ -261,6 +262,7 @@ void OnednnKernel::add_reorder(const Argument& from, const Argument& to) {
 
 void OnednnKernel::run(const KernelArguments& arguments) {
   const ComputeScope team(threads_);
+  if (TeamRecording* const recording = TeamRecording::active()) recording->note_library();
   for (Step& step : steps_) {
     for (std::size_t i = 0; i < step.arguments.size(); ++i) {
       const Argument& argument = step.arguments[i];

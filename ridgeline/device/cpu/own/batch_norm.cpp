@@ -208,7 +208,7 @@ template <class T>
 void normalise(const Norm& norm, NormaliseOperands<T> operands, T* y) {
   const bool in_place = y == operands.x || y == operands.addend;  // what lies there is read anyway
   operands.stream = !in_place && norm.rows * norm.channels * static_cast<std::int64_t>(sizeof(T)) >= kStreamedBytes;
-  parallel_for(norm.rows, norm.row_grain(), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(norm.rows, norm.thread_rows(), [&](std::int64_t begin, std::int64_t end) {
     norm.from_behind(begin, end, [&](std::int64_t first, std::int64_t rows) {
       const std::int64_t at = first * norm.channels;
       normalise_rows(operands.from(at), rows, norm.channels, y + at);
@@ -275,7 +275,7 @@ void train(const Norm& norm, double momentum, double epsilon, const Ending& endi
 
 KernelChoice make_own_batch_norm_train(const KernelRequest& request) {
   if (auto refusal = refuse_norm(request)) return *refusal;
-  const Norm norm(request.inputs[0].type.shape);
+  const Norm norm(request.inputs[0].type.shape, summing_team(request));
   const DType dtype = request.inputs[0].type.dtype;
   const Ending ending(request);
   const double momentum = request.node.attributes.real("momentum");
@@ -290,7 +290,7 @@ KernelChoice make_own_batch_norm_train(const KernelRequest& request) {
 
 KernelChoice make_own_batch_norm_eval(const KernelRequest& request) {
   if (auto refusal = refuse_norm(request)) return *refusal;
-  const Norm norm(request.inputs[0].type.shape);
+  const Norm norm(request.inputs[0].type.shape, summing_team(request));
   const DType dtype = request.inputs[0].type.dtype;
   const Ending ending(request);
   const double epsilon = request.node.attributes.real("epsilon");

@@ -8,6 +8,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
+#include "ridgeline/device/cpu/team_shares.h"
 
 namespace ridgeline::device {
 
@@ -16,8 +17,17 @@ struct Norm {
   std::int64_t rows;
   std::int64_t channels;
   Chunks chunks;
-  explicit Norm(const Shape& shape)
-      : rows(shape.elements() / std::max<std::int64_t>(1, shape[-1])), channels(shape[-1]), chunks(rows, 128, 64) {}
+  // Sums are cut for a team of `team` (team_shares.h).
+  Norm(const Shape& shape, std::int64_t team)
+      : rows(shape.elements() / std::max<std::int64_t>(1, shape[-1])),
+        channels(shape[-1]),
+        chunks(team > kSmallTeam ? fair_chunks(rows, team) : Chunks(rows, 128, 64)) {}
+  // As many for each thread, of some rows at least.
+  static Chunks fair_chunks(std::int64_t rows, std::int64_t team) {
+    constexpr std::int64_t kMost = 64, kLeastRows = 32;
+    const std::int64_t each = std::clamp<std::int64_t>(rows / kLeastRows / team, 1, (kMost + team - 1) / team);
+    return {rows, 1, team * each};
+  }
   // Two doubles for every chunk and channel, then four floats a channel.
   std::size_t scratch_bytes() const {
     return static_cast<std::size_t>(channels) *
@@ -29,8 +39,10 @@ struct Norm {
   float* factors(void* scratch, int i) const {
     return reinterpret_cast<float*>(partial(scratch, chunks.count)) + i * channels;
   }
-  // Rows that a task gets at least when a pass streams through memory.
+  // Rows that a pass streams through memory at a time.
   std::int64_t row_grain() const { return std::max<std::int64_t>(1, 16 * 1024 / channels); }
+  // Rows that a thread gets at least.
+  std::int64_t thread_rows() const { return std::max<std::int64_t>(1, 4 * 1024 / channels); }
   // pass(first, rows) over rows [begin, end) from the last to the first, some at a time: caches hold the end of what
   // the pass before has read.
   template <class Pass>
@@ -89,7 +101,9 @@ struct GradientOperands {
 
 template <class Finish>
 void for_channels(const Norm& norm, const Finish& finish) {
-  parallel_for(norm.channels, 128, [&](std::int64_t begin, std::int64_t end) {
+  // Small teams leave few channels to one thread: waking the others takes longer.
+  const std::int64_t grain = compute_threads() > kSmallTeam ? 16 : 128;
+  parallel_for(norm.channels, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c) finish(c);
   });
 }

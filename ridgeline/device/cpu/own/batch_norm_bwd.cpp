@@ -267,7 +267,7 @@ void backward(const Norm& norm, const Form& form, const KernelArguments& a) {
     operands.dy = passed;
     operands.addend = operands.y = nullptr;
   }
-  parallel_for(norm.rows, norm.row_grain(), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(norm.rows, norm.thread_rows(), [&](std::int64_t begin, std::int64_t end) {
     norm.from_behind(begin, end, [&](std::int64_t first, std::int64_t rows) {
       const std::int64_t at = first * norm.channels;
       gradient_rows(operands.from(at), rows, norm.channels, g_factor, x_factor, offset, dx + at);
@@ -279,7 +279,7 @@ void backward(const Norm& norm, const Form& form, const KernelArguments& a) {
 
 KernelChoice make_own_batch_norm_bwd(const KernelRequest& request) {
   if (auto refusal = refuse_norm(request)) return *refusal;
-  const Norm norm(request.inputs[0].type.shape);
+  const Norm norm(request.inputs[0].type.shape, summing_team(request));
   const Form form(request);
   auto kernel =
       make_body_kernel(own_name("batch_norm_bwd"), [=, dtype = request.inputs[0].type.dtype](const KernelArguments& a) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "ridgeline/device/cpu/pixels/columns.h"
 #include "ridgeline/device/cpu/pixels/kernels.h"
 #include "ridgeline/device/cpu/scratch.h"
+#include "ridgeline/device/cpu/team_shares.h"
 
 namespace ridgeline::device {
 namespace pixels {
@@ -27,7 +29,8 @@ std::int64_t fair_part(std::int64_t n, std::int64_t most, std::int64_t grain) {
 template <class Value>
 class PixelGradients final : public Kernel {
  public:
-  PixelGradients(const Pixels& p, bool bias)
+  // Sums are cut for a team of `team` (team_shares.h).
+  PixelGradients(const Pixels& p, bool bias, std::int64_t team)
       : p_(p),
         bias_(bias),
         lines_(static_cast<std::size_t>(threads_)),
@@ -36,6 +39,7 @@ class PixelGradients final : public Kernel {
     for (auto& lines : lines_) lines.value.reserve(2 * kDepth);  // a pixel's of dy and of x
     parts_ =
         std::clamp<std::int64_t>(parts_of(kPieces, ranges()), 1, std::max<std::int64_t>(1, p_.count() / kLeastPixels));
+    if (threads_ > kSmallTeam) divide(team > kSmallTeam);
     for (std::int64_t first = 0; first < p_.columns(); first += columns_)
       of_x_.emplace_back(p_, first, std::min(columns_, p_.columns() - first), width_, kDepth * width_);
     sum_ = filters_ * columns_;
@@ -64,12 +68,39 @@ class PixelGradients final : public Kernel {
   static constexpr std::int64_t kMostFilters = 384, kMostColumns = 256;  // of a piece
   static constexpr std::int64_t kGrain = 64;                             // whole panels of any vector target
   static constexpr std::int64_t kPieces = 16;                            // at least, where pixels are enough
+  static constexpr std::int64_t kMostPieces = 256;                       // parts that large teams try
   static constexpr std::int64_t kLeastPixels = 512;                      // of a part
   // Slices lie an odd number of lines apart: a pixel is written to all of them.
   static constexpr std::int64_t kSlice = kDepth * kBlockRows + kLineFloats;
 
   std::int64_t column_ranges() const { return parts_of(p_.columns(), columns_); }
   std::int64_t ranges() const { return parts_of(p_.k, filters_) * column_ranges(); }
+
+  // Of a large team each thread should have as much to do. Fewer filters a piece change no sum but gather x more often;
+  // more parts, where they may be, are sums that are written and read once more. Costs are in multiply-adds, one for
+  // each of the pixels, filters and columns; an element that is moved costs as much as kMove of them.
+  void divide(bool sums) {
+    constexpr std::int64_t kMove = 16, kFewestFilters = 4 * kBlockRows, kFewestPixels = kDepth;
+    constexpr std::int64_t kMostSums = std::int64_t{16} << 20;  // floats
+    const std::int64_t room = kMostSums / (p_.k * p_.columns());
+    const std::int64_t most_parts = sums ? std::max(parts_, std::min(p_.count() / kFewestPixels, room)) : parts_;
+    std::int64_t filters = filters_, parts = parts_;
+    double least = std::numeric_limits<double>::max();
+    for (std::int64_t n = parts_of(p_.k, filters_); n == 1 || p_.k / n >= kFewestFilters; ++n) {
+      const std::int64_t of_piece = fair_part(p_.k, parts_of(p_.k, n), kBlockRows);
+      if (of_piece > filters_) continue;
+      const std::int64_t ranges = parts_of(p_.k, of_piece) * column_ranges();
+      for (std::int64_t m = sums ? 1 : parts_; m <= std::min(most_parts, kMostPieces); ++m) {
+        const std::int64_t pixels = parts_of(parts_of(p_.count(), kDepth), m) * kDepth;
+        const std::int64_t piece = of_piece * columns_ + kMove * (of_piece + columns_);
+        const double cost = team_rounds(ranges * m, threads_) * static_cast<double>(pixels * piece) +
+                            static_cast<double>(kMove * m * p_.k * p_.columns() / threads_);
+        if (cost >= least) continue;
+        least = cost, filters = of_piece, parts = m;
+      }
+    }
+    filters_ = filters, parts_ = parts;
+  }
 
   // A part's pixels, of one range of filters and columns.
   void add_piece(const KernelArguments& a, std::int64_t range, std::int64_t part, float* sum, float* memory,
@@ -157,7 +188,7 @@ KernelChoice make_backward_weights(const KernelRequest& request, bool only_where
   if (only_where_faster) {
     if (auto refusal = slower(p)) return *refusal;
   }
-  auto kernel = value_kernel<PixelGradients>(p.type, p, bias);
+  auto kernel = value_kernel<PixelGradients>(p.type, p, bias, summing_team(request));
   kernel->name = own_name("pixels " + request.def.name);
   return kernel;
 }

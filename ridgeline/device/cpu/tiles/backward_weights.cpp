@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <limits>
 
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/tiles/added_products.h"
 #include "ridgeline/device/cpu/tiles/gradient_units.h"
 #include "ridgeline/device/cpu/tiles/halves.h"
@@ -24,13 +26,13 @@ Convolution in_steps(Convolution c) {
 
 // The gradient is cut into items by groups, by ranges of columns, and, where that makes too few of them, by ranges of
 // units; sums of the latter are added in order at the end. Where there are more than two ranges of columns, dy is
-// brought into tiles once for all of them. All of it follows from the shapes alone, so the bits do not depend on the
-// team; a team of more threads than there are items divides the filters of each as well, which changes no sum. f32
+// brought into tiles once for all of them. A large team divides the filters of each item as well, which changes no sum,
+// and, where sums may depend on the team (team_shares.h), takes other ranges of units. f32
 // operands are split into halves (halves.h); tiles of the low ones lie behind those of the high ones. Where dy is that
 // of a pooled image (pooled_gradient.h), a unit's rows of it are made before they become tiles.
 class BackwardWeightsKernel final : public Kernel {
  public:
-  BackwardWeightsKernel(const Convolution& c, bool patches, bool halves, Tiles tiles, bool bias,
+  BackwardWeightsKernel(const Convolution& c, bool patches, bool halves, Tiles tiles, bool bias, std::int64_t team,
                         std::optional<PooledGradient> pool = std::nullopt)
       : plain_(c),
         pool_(std::move(pool)),
@@ -49,9 +51,10 @@ class BackwardWeightsKernel final : public Kernel {
     const std::int64_t sums = groups_ * column_blocks * sums_of_block;
     parts_ =
         std::min({even_items(groups_ * ranges_), units_.count(), std::max<std::int64_t>(1, kPartBytes / (sums * 4))});
+    slices_ = std::clamp<std::int64_t>(threads_ / (parts_ * groups_ * ranges_), 1, filter_blocks);
+    if (threads_ > kSmallTeam) divide(filter_blocks, column_blocks, team > kSmallTeam);
     sums_of_part_ = groups_ * ranges_ * range_ * sums_of_block;
     const std::int64_t threads = compute_threads();
-    slices_ = std::clamp<std::int64_t>(threads / (parts_ * groups_ * ranges_), 1, filter_blocks);
     sums_at_ = scratch_.reserve(parts_ * sums_of_part_);
     if (bias_) bias_at_ = scratch_.reserve(units_.count() * groups_ * filters_);
     block_values_ = 2 * units_.steps() * kTileValues;
@@ -84,20 +87,26 @@ class BackwardWeightsKernel final : public Kernel {
       dy.values = split(input<float>(a, 1), plain_.result, scratch + dy_at_);
     }
     if (shared_) {
-      for_each_item(groups_ * units_.count(), [&](std::int64_t item, int thread) {
-        stage(dy, item % units_.count(), item / units_.count(), {0, filters_}, shared(scratch) + item * a_values_,
-              scratch, thread, true);
+      const std::int64_t units = groups_ * units_.count(), blocks = blocks_of(filters_, kBlock);
+      const std::int64_t parts = shares(units, blocks);
+      for_each_item(units * parts, [&](std::int64_t item, int thread) {
+        const std::int64_t unit = item / parts, part = item % parts;
+        const std::int64_t first = blocks * part / parts * kBlock;
+        const std::int64_t end = std::min(filters_, blocks * (part + 1) / parts * kBlock);
+        stage(dy, unit % units_.count(), unit / units_.count(), {first, end - first},
+              shared(scratch) + unit * a_values_, scratch, thread, true);
       });
     }
     for_each_item(parts_ * groups_ * ranges_ * slices_, [&](std::int64_t item, int thread) {
       const TileScope scope(code_);
       run_item(item, x, dy, scratch, thread);
     });
-    parallel_for(groups_ * blocks_of(filters_, kTileRows) * units_.taps(), 1,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t item = begin; item < end; ++item)
-                     add_parts(scratch + sums_at_, item, a.outputs[0]);
-                 });
+    const std::int64_t results = groups_ * blocks_of(filters_, kTileRows) * units_.taps();
+    const std::int64_t columns_parts = shares(results, blocks_of(columns(), kBlock));
+    parallel_for(results * columns_parts, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t item = begin; item < end; ++item)
+        add_parts(scratch + sums_at_, item / columns_parts, item % columns_parts, columns_parts, a.outputs[0]);
+    });
     if (bias_) finish_bias(scratch + bias_at_, a.outputs[1]);
   }
 
@@ -125,6 +134,48 @@ class BackwardWeightsKernel final : public Kernel {
     std::int64_t parts = blocks_of(kItems, ranges);
     while (parts * ranges % 4 != 0 && parts > 1) ++parts;
     return parts;
+  }
+
+  // For a large team: ranges of columns, slices of filters and, with `sums`, ranges of units so that no thread waits
+  // long for another. Costs are in cycles, roughly, of a unit's pixels: products of blocks of 32 filters and columns,
+  // bringing a block of either operand into tiles (dy from tiles that all items share costs less), and sums that are
+  // written and read once more.
+  void divide(std::int64_t filter_blocks, std::int64_t column_blocks, bool sums) {
+    constexpr double kProduct = 90, kStage = 1000, kShared = 250, kSum = 0.5;  // a step and tap; a block; a float
+    constexpr std::int64_t kMostParts = 128;
+    const auto steps = static_cast<double>(units_.steps());
+    const double of_gradient =
+        static_cast<double>(groups_ * filter_blocks * column_blocks * units_.taps() * 4 * kTileSums);
+    const std::int64_t room = std::max<std::int64_t>(1, static_cast<std::int64_t>(kPartBytes / (of_gradient * 4)));
+    const std::int64_t most = sums ? std::min({units_.count(), room, kMostParts}) : 0;
+    double least = std::numeric_limits<double>::max();
+    const std::int64_t widest = range_, fewest = ranges_, given = parts_;
+    for (std::int64_t ranges = fewest; ranges <= column_blocks; ++ranges) {
+      const std::int64_t range = blocks_of(column_blocks, ranges);
+      if (range > widest || blocks_of(column_blocks, range) != ranges) continue;
+      const double stage = ranges > kOwnRanges ? kShared : kStage;
+      for (std::int64_t slices = 1; slices <= filter_blocks; ++slices) {
+        const auto filters = static_cast<double>(blocks_of(filter_blocks, slices)),
+                   columns = static_cast<double>(range);
+        const double unit = kProduct * steps * static_cast<double>(units_.taps()) * filters * columns +
+                            (kStage * columns + stage * filters) * steps / kProductSteps * (halves_ ? 2 : 1);
+        for (std::int64_t parts = sums ? 1 : given; parts <= std::max(most, given); ++parts) {
+          const double units = static_cast<double>(blocks_of(units_.count(), parts));
+          const double cost = team_rounds(parts * groups_ * ranges * slices, threads_) * units * unit +
+                              kSum * static_cast<double>(parts) * of_gradient / threads_;
+          if (cost >= least) continue;
+          least = cost;
+          range_ = range, ranges_ = ranges, slices_ = slices, parts_ = parts;
+        }
+      }
+    }
+  }
+
+  // In how many of its `most` blocks each of `items` is divided, so that a large team has some for each thread.
+  std::int64_t shares(std::int64_t items, std::int64_t most) const {
+    constexpr std::int64_t kEach = 4;
+    if (threads_ <= kSmallTeam) return 1;
+    return std::clamp<std::int64_t>(blocks_of(kEach * threads_, items), 1, most);
   }
 
   static std::int64_t pixels(const Images& images) { return images.count * images.size[0] * images.size[1]; }
@@ -277,14 +328,17 @@ class BackwardWeightsKernel final : public Kernel {
     }
   }
 
-  // The gradient of 16 filters of a group at one tap.
-  void add_parts(const float* sums, std::int64_t item, void* dw) const {
+  // The gradient of 16 filters of a group at one tap, in a part of the columns.
+  void add_parts(const float* sums, std::int64_t item, std::int64_t column_part, std::int64_t column_parts,
+                 void* dw) const {
     const std::int64_t tap = item % units_.taps();
     const std::int64_t tiles = blocks_of(filters_, kTileRows), group = item / units_.taps() / tiles;
     const std::int64_t filter = item / units_.taps() % tiles * kTileRows;
     const std::int64_t rows = std::min(kTileRows, filters_ - filter);
     const std::int64_t first = (group * filters_ + filter) * row_columns() + tap * columns();
-    for (std::int64_t c = 0; c < columns_at(tap); c += kBlock) {
+    const std::int64_t blocks = blocks_of(columns(), kBlock);
+    const std::int64_t end = std::min(columns_at(tap), blocks * (column_part + 1) / column_parts * kBlock);
+    for (std::int64_t c = blocks * column_part / column_parts * kBlock; c < end; c += kBlock) {
       const std::int64_t block = c / kBlock, n = std::min(kBlock, columns_at(tap) - c);
       const float* const from = sums + (group * ranges_ + block / range_) * sums_of_item() +
                                 block_at(filter / kBlock, block % range_, tap) +
@@ -359,7 +413,8 @@ KernelChoice make_narrow(const KernelRequest& request, Tiles tiles, const ValueT
   }
   if (auto refusal = refuse_groups(c)) return *refusal;
   const bool patches = Patches::wanted(c.group_channels()) && c.taps() > 1;
-  auto kernel = std::make_unique<BackwardWeightsKernel>(c, patches, false, tiles, bias, std::move(pool));
+  auto kernel =
+      std::make_unique<BackwardWeightsKernel>(c, patches, false, tiles, bias, summing_team(request), std::move(pool));
   kernel->result_type = dw.dtype;
   if (bias) kernel->bias_type = request.outputs[1].type.dtype;
   describe(*kernel, request, tiles);
@@ -383,7 +438,8 @@ KernelChoice make_halves_backward_weights(const KernelRequest& request, Tiles ti
   const Convolution c = in_steps(convolution_of(request, x, dw, dy));
   if (auto refusal = refuse_halves({&x, &dy, &dw}, c.image.channels)) return *refusal;
   if (c.groups != 1) return Refusal{"groups"};
-  auto kernel = std::make_unique<BackwardWeightsKernel>(c, false, true, tiles, request.outputs.size() == 2);
+  auto kernel = std::make_unique<BackwardWeightsKernel>(c, false, true, tiles, request.outputs.size() == 2,
+                                                        summing_team(request));
   name_halves(*kernel, request, tiles);
   return kernel;
 }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <type_traits>
+
+#include "ridgeline/device/cpu/team_shares.h"
 
 namespace ridgeline::device::tiles {
 namespace {
@@ -41,7 +44,9 @@ CorrelationCode::CorrelationCode(const Correlation& correlation, const WeightsFo
   std::int64_t items = 0;
   std::int64_t staged = 0, spare = 0, tiles_of_item = 0, band = 0;
   for (const Cut& cut : cuts_) {
-    items += cut.image_blocks * cut.row_blocks * shape_.groups;
+    // Of parts that see no pixel, whose items are soon done, a large team has enough.
+    const bool sees = !cut.a_offsets.empty() || threads_ <= kSmallTeam;
+    items += sees ? cut.image_blocks * cut.row_blocks * shape_.groups : 0;
     if (staged_) {
       staged = std::max(staged, cut.images * cut.stage.image_values(cut.rows));
       spare = std::max(spare, cut.stage.spare_values(cut.rows));
@@ -51,7 +56,9 @@ CorrelationCode::CorrelationCode(const Correlation& correlation, const WeightsFo
   }
   // Too few items for the team share their pixels and divide the result channels.
   const std::int64_t wanted = 2 * threads_;
-  const std::int64_t parts = items >= wanted ? 1 : std::min(form_.column_blocks(), blocks_of(wanted, items));
+  std::int64_t parts =
+      items >= wanted ? 1 : std::min(form_.column_blocks(), blocks_of(wanted, std::max<std::int64_t>(1, items)));
+  if (column_parts_ > 0) parts = column_parts_;
   filter_blocks_ = blocks_of(form_.column_blocks(), parts);
   const auto bytes = [](std::int64_t n, std::size_t size) { return round_up(n * static_cast<std::int64_t>(size), 64); };
   spare_at_ = bytes(staged, sizeof(bfloat16));
@@ -77,6 +84,8 @@ void CorrelationCode::add_cut(const Part& part, bool patches, const std::optiona
     cut.images = std::min(rows / part.size[0], most);
   } else {
     cut.row_blocks = blocks_of(part.size[0], std::min(rows, part.size[0]));
+    const bool one_image = shape_.out.count == 1 && shape_.parts.size() == 1 && shape_.groups == 1;
+    if (threads_ > kSmallTeam && one_image && !staged_ && !pool) divide_rows(cut, part);
     cut.rows = blocks_of(part.size[0], cut.row_blocks);
     cut.row_blocks = blocks_of(part.size[0], cut.rows);
   }
@@ -88,6 +97,30 @@ void CorrelationCode::add_cut(const Part& part, bool patches, const std::optiona
   cut.image_blocks = blocks_of(shape_.out.count, cut.images);
   add_steps(cut, part, patches);
   cuts_.push_back(std::move(cut));
+}
+
+// Rows of one long image and parts of the result channels, so that no thread of a large team waits long for another.
+// Costs are in cycles, roughly: for each step of depth and block of 32 channels, those of a pixel's products and those
+// of fetching the weights.
+void CorrelationCode::divide_rows(Cut& cut, const Part& part) {
+  constexpr double kPixel = 2.5, kWeights = 100;
+  constexpr std::int64_t kMostBlocks = 16;  // as often as few items need
+  double least = std::numeric_limits<double>::max();
+  const std::int64_t fewest = cut.row_blocks, most = std::min(part.size[0], fewest + kMostBlocks * threads_);
+  for (std::int64_t blocks = fewest; blocks <= most; ++blocks) {
+    const std::int64_t rows = blocks_of(part.size[0], blocks);
+    if (blocks_of(part.size[0], rows) != blocks) continue;
+    const auto pixels = static_cast<double>(rows * cut.stage.pitch());
+    for (std::int64_t parts = 1; parts <= form_.column_blocks(); ++parts) {
+      const std::int64_t columns = blocks_of(form_.column_blocks(), parts);
+      if (blocks_of(form_.column_blocks(), columns) != parts) continue;
+      const double rounds = team_rounds(blocks * parts, threads_);
+      const double cost = rounds * static_cast<double>(columns) * (kPixel * pixels + kWeights);
+      if (cost >= least) continue;
+      least = cost;
+      cut.row_blocks = blocks, column_parts_ = parts;
+    }
+  }
 }
 
 void CorrelationCode::add_steps(Cut& cut, const Part& part, bool patches) const {

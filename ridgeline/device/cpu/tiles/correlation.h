@@ -59,6 +59,7 @@ class CorrelationCode {
   };
 
   void add_cut(const Part& part, bool patches, const std::optional<PoolGeometry>& pool);
+  void divide_rows(Cut& cut, const Part& part);
   void add_steps(Cut& cut, const Part& part, bool patches) const;
   std::int64_t items() const;
   std::int64_t weight_bytes() const { return form_.values() * static_cast<std::int64_t>(sizeof(bfloat16)); }
@@ -82,6 +83,7 @@ class CorrelationCode {
   bool past_caches_;
   bool own_weights_;                // a copy in each thread's memory
   std::vector<Cut> cuts_;           // of the parts
+  std::int64_t column_parts_ = 0;   // that divide_rows chose
   std::int64_t filter_blocks_ = 1;  // blocks of 32 result channels in an item
   // In a thread's memory, in bytes.
   std::int64_t spare_at_ = 0, rows_at_ = 0, band_at_ = 0, weights_at_ = 0, thread_bytes_ = 0;

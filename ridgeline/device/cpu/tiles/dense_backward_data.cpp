@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/tiles/added_products.h"
 #include "ridgeline/device/cpu/tiles/dense_weights.h"
 #include "ridgeline/device/cpu/tiles/halves.h"
@@ -19,9 +20,10 @@ class DenseBackwardDataKernel final : public Kernel {
   DenseBackwardDataKernel(const Dense& d, bool halves, Tiles tiles)
       : dense_(d), halves_(halves), code_(tile_code(tiles)) {
     rows_ = round_up(std::min(kDenseRows, d.rows), kBlock);
+    if (threads_ > kSmallTeam) range_ = fair_range();
     dy_row_ = apart(round_up(d.outputs, kTileDepth));
     dy_at_ = reserve_values(scratch_, rows_ * dy_row_ * parts());
-    thread_floats_ = chunk_ * staged_ / 2 * parts() + rows_ * kRange;
+    thread_floats_ = chunk_ * staged_ / 2 * parts() + rows_ * range_;
     if (halves_) {
       a_offsets_ = halves_offsets(chunk_steps_, kTileDepth, rows_ * dy_row_, false);
       b_offsets_ = halves_offsets(chunk_steps_, kTileValues, chunk_ * staged_, true);
@@ -52,9 +54,9 @@ class DenseBackwardDataKernel final : public Kernel {
     parallel_for(rows, 1, [&](std::int64_t begin, std::int64_t end) {
       pad(dy + (first + begin) * dense_.outputs, end - begin, padded + begin * dy_row_);
     });
-    for_each_item(blocks_of(dense_.inputs, kRange), [&](std::int64_t item, int thread) {
+    for_each_item(blocks_of(dense_.inputs, range_), [&](std::int64_t item, int thread) {
       const TileScope scope(code_);
-      run_item(item * kRange, rows, padded, w, dx + first * dense_.inputs, scratch + memory_ + thread * thread_floats_);
+      run_item(item * range_, rows, padded, w, dx + first * dense_.inputs, scratch + memory_ + thread * thread_floats_);
     });
   }
 
@@ -74,11 +76,24 @@ class DenseBackwardDataKernel final : public Kernel {
 
   static constexpr std::int64_t kRange = 512;  // inputs: a kilobyte of each row
 
+  // Of a large team each thread should have as much to do.
+  std::int64_t fair_range() const {
+    constexpr double kOverhead = kBlock / 2;  // of an item, in inputs
+    const auto cost = [&](std::int64_t range) {
+      return team_rounds(blocks_of(dense_.inputs, range), threads_) * (static_cast<double>(range) + kOverhead);
+    };
+    std::int64_t best = kRange;
+    for (std::int64_t range = kRange - kBlock; range >= 2 * kBlock; range -= kBlock) {
+      if (cost(range) < cost(best)) best = range;
+    }
+    return best;
+  }
+
   template <class T>
   void run_item(std::int64_t first, std::int64_t rows, const bfloat16* dy, const T* w, T* dx, float* own) const {
     auto* const pairs = reinterpret_cast<bfloat16*>(own);
     float* const sums = own + chunk_ * staged_ / 2 * parts();
-    const std::int64_t inputs = std::min(kRange, dense_.inputs - first);
+    const std::int64_t inputs = std::min(range_, dense_.inputs - first);
     for (std::int64_t chunk = 0; chunk < dense_.outputs; chunk += chunk_) {
       const std::int64_t outputs = std::min(chunk_, dense_.outputs - chunk);
       for (std::int64_t column = 0; column < inputs; column += staged_) {
@@ -184,6 +199,7 @@ class DenseBackwardDataKernel final : public Kernel {
   int threads_ = compute_threads();
   Dense dense_;
   bool halves_;
+  std::int64_t range_ = kRange;  // of an item
   // Pairs at a time: outputs and inputs.
   std::int64_t chunk_ = halves_ ? 256 : 1024;
   std::int64_t staged_ = halves_ ? kRange : kBlock;

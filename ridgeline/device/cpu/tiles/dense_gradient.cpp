@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/tiles/halves.h"
 
 namespace ridgeline::device::tiles {
@@ -92,7 +93,9 @@ void DenseGradient::pack_gradient(const bfloat16* dy, std::int64_t row_step, bfl
 
 // Tiles of B: [16 inputs][step].
 void DenseGradient::pack_rows(const bfloat16* x, std::int64_t row_step, bfloat16* to) const {
-  parallel_for(steps_ * kTileRows, kTileRows, [&](std::int64_t begin, std::int64_t end) {
+  // A pair of rows is a line of each tile. Large teams divide tiles: there are few.
+  const std::int64_t grain = compute_threads() > kSmallTeam ? 1 : kTileRows;
+  parallel_for(steps_ * kTileRows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t pair = begin; pair < end; ++pair) {
       const bfloat16* const even = 2 * pair < dense_.rows ? x + 2 * pair * row_step : nullptr;
       const bfloat16* const odd = 2 * pair + 1 < dense_.rows ? x + (2 * pair + 1) * row_step : nullptr;

@@ -9,6 +9,7 @@
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/own/sum_of_squares.h"
+#include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/tiles/dense_gradient.h"
 #include "ridgeline/device/cpu/tiles/dense_states.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"
@@ -57,6 +58,7 @@ class DenseUpdateKernel final : public Kernel {
       const std::int64_t parts = blocks_of(kItems * threads_, ranges_);
       item_rows_ = std::min(kMostItemRows, round_up(blocks_of(d.outputs, parts), kBlock));
     }
+    if (threads_ > kSmallTeam) item_rows_ = fair_rows(d.outputs);
     pitch_ = inputs_ + kLineFloats;
     if (in_blocks_) {
       strip_floats_ = (2 + std::ssize(result_bytes_) - static_cast<std::int64_t>(at.states)) * kBlockValues;
@@ -109,6 +111,18 @@ class DenseUpdateKernel final : public Kernel {
   static constexpr std::int64_t kMostInputs = 4096;
   // Of an item. In blocks more, as far as there are some items for each thread.
   static constexpr std::int64_t kItemRows = 4 * kBlock, kMostItemRows = 32 * kBlock, kItems = 8;
+  // Of a large team each thread should have as much to do: not longer than item_rows_.
+  std::int64_t fair_rows(std::int64_t outputs) const {
+    constexpr double kOverhead = kBlock / 8;  // of an item, in rows
+    const auto cost = [&](std::int64_t rows) {
+      return team_rounds(ranges_ * blocks_of(outputs, rows), threads_) * (static_cast<double>(rows) + kOverhead);
+    };
+    std::int64_t best = item_rows_;
+    for (std::int64_t rows = item_rows_ - kBlock; rows >= kBlock; rows -= kBlock) {
+      if (cost(rows) < cost(best)) best = rows;
+    }
+    return best;
+  }
   static constexpr std::int64_t kStateBytes = sizeof(float);
   static constexpr std::int64_t kBlockValues = DenseForm::kStepValues;
 

@@ -5,6 +5,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/products/products.h"
+#include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/cpu/winograd/reader.h"
 #include "ridgeline/device/cpu/winograd/scratch.h"
@@ -14,17 +15,51 @@ namespace ridgeline::device {
 namespace winograd {
 namespace {
 
-constexpr std::int64_t kChunkTiles = 16;  // transformed by one thread at a time
-constexpr std::int64_t kDepthStep = 96;   // tiles summed in registers before they are added to the running sum
+constexpr std::int64_t kDepthStep = 96;  // tiles summed in registers before they are added to the running sum
+
+std::int64_t pieces_of(std::int64_t n, std::int64_t piece) { return (n + piece - 1) / piece; }
+
+// How the tiles of a region are cut.
+struct Cut {
+  std::int64_t parts = 1;  // with sums of their own
+  std::int64_t block = 0;  // tiles whose products are added at a time, whole chunks of them
+  std::int64_t chunk = 0;  // tiles that one thread transforms at a time
+};
+
+// Each block reads and writes all of dU, so larger blocks for a larger one, and for a larger team, whose threads wait
+// for each other twice a block; V and Z should stay in the last cache. A dU that fits a core's own cache beside 48
+// tiles is summed in parts, where there are tiles enough. For `team`: team_shares.h.
+Cut cut_of(const Convolution& convolution, const Region& region, std::int64_t team) {
+  constexpr std::int64_t kMostChunk = 16;
+  constexpr std::int64_t kNear = std::int64_t{320} << 10;  // floats
+  constexpr std::int64_t kSmall = std::int64_t{8} << 20;
+  constexpr std::int64_t kLast = std::int64_t{8} << 20;
+  constexpr std::int64_t kFewestParts = 8, kMostParts = 16;
+  const std::int64_t total = Tiles(convolution.correlation(Pass::backward_weights), region).total();
+  const std::int64_t channels = convolution.channels(), filters = convolution.filters();
+  const std::int64_t positions = region.rule.positions(), floats = positions * filters * channels;
+  const bool small = team <= kSmallTeam;
+  const std::int64_t most = small ? total / kDepthStep : total / (kDepthStep / 2) / team * team;
+  const std::int64_t parts = std::min(small ? kMostParts : round_up(kMostParts, team), most);
+  if (floats <= kNear && parts >= kFewestParts) return {parts, kDepthStep / 2, small ? kMostChunk : kMostChunk / 2};
+  const std::int64_t block = floats > kSmall ? 2 * kDepthStep : kDepthStep;
+  if (small) return {1, std::min(block, total), kMostChunk};
+  const std::int64_t room = std::max(block, kLast / (positions * (channels + filters)));
+  const std::int64_t wanted = std::min(block * team / kSmallTeam, room);
+  const std::int64_t tiles = pieces_of(total, std::max<std::int64_t>(1, (total + wanted / 2) / wanted));
+  const std::int64_t chunk = pieces_of(tiles, team * pieces_of(tiles, kMostChunk * team));
+  return {1, round_up(tiles, chunk), chunk};
+}
 
 // Where the sums of dy's pixels go, for the bias: some floats for each chunk of tiles, of all regions.
 struct BiasSums {
-  BiasSums(const Task& task, Scratch& scratch) : row(round_up(task.convolution.filters(), kLineFloats)) {
+  BiasSums(const Task& task, std::int64_t team, Scratch& scratch)
+      : row(round_up(task.convolution.filters(), kLineFloats)) {
     const Correlation shape = task.convolution.correlation(Pass::backward_weights);
-    for (const Region& region : task.regions) chunks += chunks_of(Tiles(shape, region));
+    for (const Region& region : task.regions)
+      chunks += pieces_of(Tiles(shape, region).total(), cut_of(task.convolution, region, team).chunk);
     at = scratch.reserve(chunks * row);
   }
-  static std::int64_t chunks_of(const Tiles& tiles) { return (tiles.total() + kChunkTiles - 1) / kChunkTiles; }
 
   std::int64_t row;
   std::int64_t chunks = 0;
@@ -35,16 +70,16 @@ struct BiasSums {
 // each done by the whole team:
 //   V = B^T x B, Z = A dy A^T    tiles dealt out
 //   dU += Z^T V                  positions and panels dealt out
-// and at the end dw = G^T dU G. There is one dU, and every sum has one order: the bits do not depend on the team.
+// and at the end dw = G^T dU G. There is one dU, and every sum has one order.
 //
 // Where dU is small beside the tiles, as in a model's first layers, products are too short for what they read from the
 // other threads' caches. There the tiles are cut into parts, each done by one thread in blocks of its own and summed
-// apart, and the sums are added in order. The parts follow from the shapes.
+// apart, and the sums are added in order.
 template <class Pixel>
 class RegionGradient {
  public:
-  // Reserves its memory in `scratch`, for a team of compute_threads().
-  RegionGradient(const Convolution& convolution, const Region& region, Scratch& scratch)
+  // Reserves its memory in `scratch`, for a team of compute_threads(); sums are cut for `team`.
+  RegionGradient(const Convolution& convolution, const Region& region, std::int64_t team, Scratch& scratch)
       : convolution_(convolution),
         rule_(region.rule),
         tiles_(convolution.correlation(Pass::backward_weights), region),
@@ -53,24 +88,24 @@ class RegionGradient {
         form_(weights_.turned_form()),
         transforms_(transforms<Pixel>(region.rule)),
         code_(products::product_code()),
-        panel_(panel_width()) {
-    choose_parts();
-    const std::int64_t teams = parts_ > 1 ? threads_ : 1;  // with V and Z of their own
+        panel_(panel_width()),
+        cut_(cut_of(convolution, region, team)) {
+    const std::int64_t teams = cut_.parts > 1 ? threads_ : 1;  // with V and Z of their own
     z_row_ = round_up(convolution_.filters(), lanes());
-    v_panel_ = block_ * panel_;
+    v_panel_ = cut_.block * panel_;
     v_distance_ = stream_distance(form_.panels() * v_panel_);
-    z_distance_ = stream_distance(block_ * z_row_);
+    z_distance_ = stream_distance(cut_.block * z_row_);
     v_ = scratch.reserve(teams * rule_.positions() * v_distance_);
     z_ = scratch.reserve(teams * rule_.positions() * z_distance_);
-    products_ = scratch.reserve(parts_ * form_.floats());
+    products_ = scratch.reserve(cut_.parts * form_.floats());
   }
 
   // dw, or with `add` what is added to it; the sums of dy's pixels, chunk by chunk.
   void run(const Pixel* x, const Pixel* dy, float* dw, bool add, float* bias_sums, float* scratch) const {
     reader_.prepare(scratch);
     const Operands from{x, dy, bias_sums};
-    if (parts_ > 1) {
-      for_each_item(parts_, [&](std::int64_t part, int thread) { sum_part(from, part, thread, scratch); });
+    if (cut_.parts > 1) {
+      for_each_item(cut_.parts, [&](std::int64_t part, int thread) { sum_part(from, part, thread, scratch); });
       add_parts(scratch + products_);
     } else {
       sum_together(from, scratch);
@@ -78,7 +113,7 @@ class RegionGradient {
     weights_.gradient(scratch + products_, dw, add);
   }
 
-  std::int64_t chunks() const { return BiasSums::chunks_of(tiles_); }
+  std::int64_t chunks() const { return pieces_of(tiles_.total(), cut_.chunk); }
 
  private:
   struct Operands {
@@ -87,31 +122,15 @@ class RegionGradient {
     float* bias_sums;
   };
 
-  // Each block reads and writes all of dU, so larger blocks for a larger one; V and Z should stay in the last cache.
-  // A dU that fits a core's own cache beside 48 tiles is summed in parts, where there are tiles enough.
-  void choose_parts() {
-    constexpr std::int64_t kNear = std::int64_t{320} << 10;  // floats
-    constexpr std::int64_t kSmall = std::int64_t{8} << 20;
-    constexpr std::int64_t kFewest = 8, kMost = 16;
-    const std::int64_t floats = rule_.positions() * convolution_.filters() * convolution_.channels();
-    const std::int64_t parts = std::min(kMost, tiles_.total() / kDepthStep);
-    if (floats <= kNear && parts >= kFewest) {
-      parts_ = parts;
-      block_ = kDepthStep / 2;
-    } else {
-      block_ = std::min(floats > kSmall ? 2 * kDepthStep : kDepthStep, tiles_.total());
-    }
-  }
-
   // One dU for all blocks, which the team does together.
   void sum_together(const Operands& from, float* scratch) const {
-    for (std::int64_t first = 0; first < tiles_.total(); first += block_) {
-      const std::int64_t count = std::min(block_, tiles_.total() - first);
-      for_each_item((count + kChunkTiles - 1) / kChunkTiles, [&](std::int64_t chunk, int thread) {
-        const std::int64_t begin = chunk * kChunkTiles;
-        transform_tiles(from, first, begin, std::min(count, begin + kChunkTiles), thread, 0, scratch);
+    for (std::int64_t first = 0; first < tiles_.total(); first += cut_.block) {
+      const std::int64_t count = std::min(cut_.block, tiles_.total() - first);
+      for_each_item(pieces_of(count, cut_.chunk), [&](std::int64_t chunk, int thread) {
+        const std::int64_t begin = chunk * cut_.chunk;
+        transform_tiles(from, first, begin, std::min(count, begin + cut_.chunk), thread, 0, scratch);
       });
-      const std::int64_t runs = std::min<std::int64_t>(products(), 8 * threads_);
+      const std::int64_t runs = std::min<std::int64_t>(products(), (threads_ > kSmallTeam ? 16 : 8) * threads_);
       for_each_item(runs, [&](std::int64_t run, int) {
         multiply_all(products() * run / runs, products() * (run + 1) / runs, count, first > 0, 0, 0, scratch);
       });
@@ -121,12 +140,14 @@ class RegionGradient {
   // The blocks of one part, into its dU.
   void sum_part(const Operands& from, std::int64_t part, int thread, float* scratch) const {
     // Whole chunks, so that each sum of dy is one part's.
-    const auto border = [&](std::int64_t i) { return std::min(tiles_.total(), chunks() * i / parts_ * kChunkTiles); };
+    const auto border = [&](std::int64_t i) {
+      return std::min(tiles_.total(), chunks() * i / cut_.parts * cut_.chunk);
+    };
     const std::int64_t begin = border(part), end = border(part + 1);
-    for (std::int64_t first = begin; first < end; first += block_) {
-      const std::int64_t count = std::min(block_, end - first);
-      for (std::int64_t tile = 0; tile < count; tile += kChunkTiles) {
-        transform_tiles(from, first, tile, std::min(count, tile + kChunkTiles), thread, thread, scratch);
+    for (std::int64_t first = begin; first < end; first += cut_.block) {
+      const std::int64_t count = std::min(cut_.block, end - first);
+      for (std::int64_t tile = 0; tile < count; tile += cut_.chunk) {
+        transform_tiles(from, first, tile, std::min(count, tile + cut_.chunk), thread, thread, scratch);
       }
       multiply_all(0, products(), count, first > begin, thread, part, scratch);
     }
@@ -135,7 +156,7 @@ class RegionGradient {
   // The first dU becomes the sum of all.
   void add_parts(float* sums) const {
     parallel_for(form_.floats(), 4096, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t part = 1; part < parts_; ++part) {
+      for (std::int64_t part = 1; part < cut_.parts; ++part) {
         const float* const from = sums + part * form_.floats();
         for (std::int64_t i = begin; i < end; ++i) sums[i] += from[i];
       }
@@ -149,7 +170,7 @@ class RegionGradient {
     float* const z = scratch + z_ + team * rule_.positions() * z_distance_;
     const Pixel* const zeros = reader_.template zeros<Pixel>(scratch);
     const std::int64_t sum_row = round_up(convolution_.filters(), kLineFloats);
-    float* const sums = from.bias_sums + (first + begin) / kChunkTiles * sum_row;
+    float* const sums = from.bias_sums + (first + begin) / cut_.chunk * sum_row;
     std::memset(sums, 0, static_cast<std::size_t>(sum_row) * sizeof(float));
     const Pixel* pixels[kMostPixels];
     for (std::int64_t t = begin; t < end; ++t) {
@@ -213,8 +234,7 @@ class RegionGradient {
   const TransformSet<Pixel>* transforms_;
   const products::ProductCode& code_;
   std::int64_t panel_;
-  std::int64_t parts_ = 1;
-  std::int64_t block_ = 0;             // tiles
+  Cut cut_;
   std::int64_t v_panel_, v_distance_;  // V: [position][panel][tile][channel of the panel]
   std::int64_t z_row_, z_distance_;    // Z: [position][tile][filter]
   std::int64_t v_, z_, products_;
@@ -223,10 +243,10 @@ class RegionGradient {
 template <class Pixel>
 class BackwardWeightsKernel final : public Kernel {
  public:
-  BackwardWeightsKernel(const Task& task, bool bias)
-      : convolution_(task.convolution), bias_(bias), sums_(task, scratch_) {
+  BackwardWeightsKernel(const Task& task, bool bias, std::int64_t team)
+      : convolution_(task.convolution), bias_(bias), sums_(task, team, scratch_) {
     if (convolution_.stride > 1) blocked_ = scratch_.reserve(convolution_.blocked_weights());
-    regions_ = task.parts<RegionGradient<Pixel>>(scratch_);
+    regions_ = task.parts<RegionGradient<Pixel>>(scratch_, team);
     scratch_bytes = scratch_.bytes();
   }
 
@@ -245,11 +265,17 @@ class BackwardWeightsKernel final : public Kernel {
 
  private:
   void sum_bias(const float* sums, float* db) const {
-    for (std::int64_t k = 0; k < convolution_.filters(); ++k) {
-      double sum = 0;
-      for (std::int64_t chunk = 0; chunk < sums_.chunks; ++chunk) sum += sums[chunk * sums_.row + k];
-      db[k] = static_cast<float>(sum);
-    }
+    parallel_for(convolution_.filters(), kLineFloats, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t first = begin; first < end; first += kLineFloats) {
+        const std::int64_t count = std::min(kLineFloats, end - first);
+        double wide[kLineFloats] = {};
+        for (std::int64_t chunk = 0; chunk < sums_.chunks; ++chunk) {
+          const float* const row = sums + chunk * sums_.row + first;
+          for (std::int64_t k = 0; k < count; ++k) wide[k] += static_cast<double>(row[k]);
+        }
+        std::transform(wide, wide + count, db + first, [](double sum) { return static_cast<float>(sum); });
+      }
+    });
   }
 
   int threads_ = compute_threads();
@@ -268,7 +294,7 @@ KernelChoice make_backward_weights(const KernelRequest& request, const Wish& wis
                             request.inputs[1].type, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
   return kernel_for<BackwardWeightsKernel>(request, Pass::backward_weights, std::get<Task>(task),
-                                           request.outputs.size() == 2);
+                                           request.outputs.size() == 2, summing_team(request));
 }
 
 }  // namespace winograd

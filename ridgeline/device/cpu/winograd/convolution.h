@@ -48,14 +48,14 @@ struct Task {
   Convolution convolution;
   std::vector<Region> regions;
 
-  // Part(convolution, region, scratch) for each region, all from the same place in the scratch memory.
-  template <class Part>
-  std::vector<Part> parts(Scratch& scratch) const {
+  // Part(convolution, region, arguments, scratch) for each region, all from the same place in the scratch memory.
+  template <class Part, class... Arguments>
+  std::vector<Part> parts(Scratch& scratch, const Arguments&... arguments) const {
     std::vector<Part> made;
     Scratch most = scratch;
     for (const Region& region : regions) {
       Scratch own = scratch;
-      made.emplace_back(convolution, region, own);
+      made.emplace_back(convolution, region, arguments..., own);
       if (own.bytes() > most.bytes()) most = own;
     }
     scratch = most;

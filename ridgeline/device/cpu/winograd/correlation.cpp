@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <span>
 
 #include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/team_shares.h"
 
 namespace ridgeline::device::winograd {
 namespace {
@@ -64,6 +66,7 @@ template <class Pixel>
 void CorrelationCode<Pixel>::choose_blocks(std::int64_t threads) {
   const std::int64_t wanted = wanted_tiles(weights_);
   const std::int64_t total = tiles_.total();
+  if (threads > kSmallTeam) return divide(threads, wanted);
   std::int64_t tile_blocks = (total + wanted - 1) / wanted;
   std::int64_t panel_blocks = 1;
   const std::int64_t equal = round_up(tile_blocks, threads);
@@ -75,6 +78,28 @@ void CorrelationCode<Pixel>::choose_blocks(std::int64_t threads) {
   }
   block_tiles_ = (total + tile_blocks - 1) / tile_blocks;
   block_panels_ = (weights_.panels() + panel_blocks - 1) / panel_blocks;
+}
+
+// For a large team: blocks of tiles and of panels so that no thread waits long for another. Costs are in multiply-adds
+// of a position; values that are transformed and weights that are fetched cost as much as some of them.
+template <class Pixel>
+void CorrelationCode<Pixel>::divide(std::int64_t threads, std::int64_t wanted) {
+  constexpr double kTransform = 16, kFetch = 8;
+  constexpr std::int64_t kFewestTiles = 12;
+  const std::int64_t total = tiles_.total(), panels = weights_.panels();
+  const auto in = static_cast<double>(shape_.in.channels);
+  double least = std::numeric_limits<double>::max();
+  for (std::int64_t tiles = std::min(wanted, total); tiles >= std::min(kFewestTiles, total); --tiles) {
+    for (std::int64_t of_item = panels; of_item >= 1; --of_item) {
+      const std::int64_t items = (total + tiles - 1) / tiles * ((panels + of_item - 1) / of_item);
+      const auto out = static_cast<double>(std::min(of_item * panel_, shape_.out.channels));
+      const double item = static_cast<double>(tiles) * (in * out + kTransform * (in + out)) + kFetch * in * out;
+      const double cost = team_rounds(items, threads) * item;
+      if (cost >= least) continue;
+      least = cost;
+      block_tiles_ = tiles, block_panels_ = of_item;
+    }
+  }
 }
 
 template <class Pixel>

@@ -59,6 +59,7 @@ class CorrelationCode {
   CorrelationCode(const Convolution& convolution, const Region& region, Pass pass, std::int64_t tiles,
                   Scratch& scratch);
   void choose_blocks(std::int64_t threads);
+  void divide(std::int64_t threads, std::int64_t wanted);
   float* v_of(int thread, float* scratch) const { return scratch + v_ + thread * rule_.positions() * v_distance_; }
   float* m_of(int thread, float* scratch) const { return scratch + m_ + thread * rule_.positions() * m_distance_; }
   void read_tiles(const Item& item, int thread, const Pixel* in, float* scratch, float* v) const;
