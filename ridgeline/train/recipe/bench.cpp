@@ -21,7 +21,7 @@ class ReadyStep {
         session(session_options(recipe)),
         model(model_of(session, recipe, classes_)),
         program(training(recipe)),
-        batch_(step_options(recipe, classes_), classes_, recipe.seed) {
+        batch_(step_options(recipe, classes_), classes_, recipe.seed, &session.device()) {
     batch_.bind(program);
   }
 
@@ -44,7 +44,7 @@ class ReadyStep {
 // All but the machine's limits and what follows from them. The step's memory is given back at the end.
 StepBench run_steps(const Recipe& recipe, int steps, bool each_fusion) {
   ReadyStep step(recipe);
-  const Session& session = step.session;
+  Session& session = step.session;
   const std::unique_ptr<Model>& model = step.model;
   Program& program = step.program;
   StepBench result;
@@ -106,7 +106,7 @@ RecordedStep record_step(Recipe recipe, int threads) {
   TeamRecording recording;
   step.program.run();
   step.program.set_profiling(true);
-  RecordedStep result{.isa = std::string(device::name_of(device::active_isa()))};
+  RecordedStep result{.isa = step.session.device().architecture()};
   for (int run = 0; run < kRuns; ++run) {
     step.program.run();
     std::vector<LaunchReport> launches = step.program.launches();
