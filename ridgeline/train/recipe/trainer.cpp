@@ -121,7 +121,7 @@ class Trainer {
     std::optional<DataReport> data_report;
     if (data_feed_) {
       callbacks.push_back(
-          &data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, recipe_.data_ranks() > 1, log_, *metrics_));
+          &data_report.emplace(*data_feed_, recipe_.bad_samples, recipe_.data_ranks() > 1, log_, *metrics_));
     }
     // Before each evaluation, too: whatever ends that, the steps are kept.
     CheckpointSaver saver(
