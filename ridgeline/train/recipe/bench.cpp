@@ -19,7 +19,7 @@ StepBench run_steps(const Recipe& recipe, int steps, bool each_fusion) {
   const std::int64_t classes = recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes;
   const std::unique_ptr<Model> model = model_of(session, recipe, classes);
   model->prepare_training(training_options(recipe, optim::Constant{.base = recipe.lr}));
-  const SyntheticBatch batch(step_options(recipe, classes), classes, recipe.seed);
+  const SyntheticBatch batch(step_options(recipe, classes), classes, recipe.seed, &session.device());
   Program& program = model->training();
   batch.bind(program);
   StepBench result;

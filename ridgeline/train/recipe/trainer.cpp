@@ -303,7 +303,8 @@ class Trainer {
     if (recipe_.synthetic) {
       options_.batch_size = recipe_.batch_size;  // of all micro-batches
       feed_ = std::make_unique<SyntheticBatch>(options_, data_.num_classes,
-                                               recipe_.seed + static_cast<std::uint64_t>(recipe_.data_rank()));
+                                               recipe_.seed + static_cast<std::uint64_t>(recipe_.data_rank()),
+                                               &session_.device());
       return;
     }
     auto feed = std::make_unique<DatasetFeed>(*data_.training,
