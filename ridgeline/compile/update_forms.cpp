@@ -40,12 +40,11 @@ class FormWriter {
   const Buffer& buffer(int index) const { return plan_.buffers[static_cast<std::size_t>(index)]; }
   const Node& node(const Launch& launch) const { return plan_.graph.nodes[static_cast<std::size_t>(launch.node)]; }
 
-  // An op on the host that may give one more result.
+  // An op that may give one more result.
   bool is_update(const Launch& launch) const {
     if (launch.kind != LaunchKind::kernel || launch.node < 0 || launch.converts) return false;
     const OpDef& def = op_def(node(launch).op);
-    return launch.device->host_memory() && (def.expression || def.writes_copies) &&
-           launch.outputs.size() == node(launch).outputs.size();
+    return (def.expression || def.writes_copies) && launch.outputs.size() == node(launch).outputs.size();
   }
 
   std::vector<Rounded> forms_for(std::size_t update) const {
@@ -58,7 +57,9 @@ class FormWriter {
         const Buffer& form = plan_.buffers[b];
         const bool of_parameter = form.home == BufferHome::derived && form.name == home.name &&
                                   form.type.dtype != home.type.dtype && form.type.shape == home.type.shape;
-        if (of_parameter && form.device->host_memory() && made_and_read_before(static_cast<int>(b), update)) {
+        const bool reached =
+            form.device == launch.device || (form.device->host_memory() && launch.device->host_memory());
+        if (of_parameter && reached && made_and_read_before(static_cast<int>(b), update)) {
           rounded.push_back({r, static_cast<int>(b)});
         }
       }

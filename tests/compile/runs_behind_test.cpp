@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "ridgeline/compile/measure.h"
 #include "ridgeline/graph/ir/text.h"
 #include "tests/compile/random_graph.h"
 #include "tests/compile/small_step.h"
@@ -71,6 +72,16 @@ TEST(RunsBehind, AHundredStepsCallTheHostOnce) {
   EXPECT_EQ(step.program->run_loop(100, [] { return true; }), 100);
   EXPECT_EQ(device.host_waits() - waits, 1);
   EXPECT_GE(device.replays() - replays, 98) << "the first of each set of inputs may be recorded";
+}
+
+TEST(RunsBehind, RunsAreTimedWithoutWaitingForEach) {
+  Line step(true);
+  step.set(0);
+  const std::int64_t waits = device_of(step.session).host_waits();
+  const RunTimes times = time_runs(*step.program, 20);
+  EXPECT_EQ(times.runs, 20);
+  EXPECT_GT(times.milliseconds, 0);
+  EXPECT_EQ(device_of(step.session).host_waits() - waits, 4) << "two runs and two loops";
 }
 
 TEST(RunsBehind, AWholeLoopHasTheBitsOfItsStepsOneByOne) {

@@ -2,6 +2,7 @@
 // the host (addresses are handed out with an offset), its streams do what they are given at once, and it records.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -93,33 +94,48 @@ class ToyStream final : public Stream {
   ToyRecording*& recording_;
 };
 
+// Results go to memory of their own first, so any of them may lie where an operand does.
 class ToyKernel final : public Kernel {
  public:
-  ToyKernel(std::unique_ptr<Kernel> reference, std::size_t inputs, std::size_t outputs)
-      : reference_(std::move(reference)), inputs_(inputs), outputs_(outputs) {
+  ToyKernel(std::unique_ptr<Kernel> reference, std::size_t inputs, std::vector<std::size_t> output_bytes)
+      : reference_(std::move(reference)), inputs_(inputs), output_bytes_(std::move(output_bytes)) {
     name = "toy " + reference_->name;
     scratch_bytes = reference_->scratch_bytes;
   }
   void run(const KernelArguments& a) override {
     std::vector<void*> inputs, outputs;
     for (std::size_t i = 0; i < inputs_; ++i) inputs.push_back(toy_store(a.inputs[i]));
-    for (std::size_t i = 0; i < outputs_; ++i) outputs.push_back(toy_store(a.outputs[i]));
+    for (std::size_t i = 0; i < output_bytes_.size(); ++i) outputs.push_back(toy_store(a.outputs[i]));
     void* const scratch = scratch_bytes > 0 ? toy_store(a.scratch) : nullptr;
-    static_cast<ToyStream*>(a.stream)->give([reference = reference_, inputs, outputs, scratch] {
-      reference->run({inputs.data(), outputs.data(), scratch});
+    static_cast<ToyStream*>(a.stream)->give([reference = reference_, bytes = output_bytes_, inputs, outputs, scratch] {
+      std::vector<std::vector<char>> results;
+      std::vector<void*> to;
+      for (const std::size_t size : bytes) results.emplace_back(std::max<std::size_t>(size, 1));
+      for (std::vector<char>& result : results) to.push_back(result.data());
+      for (std::size_t i = 0; i < bytes.size(); ++i) std::memcpy(to[i], outputs[i], bytes[i]);  // exchanges begin there
+      reference->run({inputs.data(), to.data(), scratch});
+      for (std::size_t i = 0; i < bytes.size(); ++i) std::memcpy(outputs[i], to[i], bytes[i]);
     });
   }
 
  private:
   std::shared_ptr<Kernel> reference_;  // a recording may outlive the kernel
-  std::size_t inputs_, outputs_;
+  std::size_t inputs_;
+  std::vector<std::size_t> output_bytes_;
 };
 
 inline KernelChoice make_toy_kernel(const KernelRequest& request) {
   KernelChoice choice = make_reference_kernel(request);
   auto* const reference = std::get_if<std::unique_ptr<Kernel>>(&choice);
   if (reference == nullptr) return choice;
-  return std::make_unique<ToyKernel>(std::move(*reference), request.inputs.size(), request.outputs.size());
+  std::vector<std::size_t> bytes;
+  for (const KernelOperand& result : request.outputs) bytes.push_back(result.type.bytes());
+  auto kernel = std::make_unique<ToyKernel>(std::move(*reference), request.inputs.size(), bytes);
+  for (std::size_t i = 0; i < request.outputs.size(); ++i) {
+    const bool same = i < request.inputs.size() && request.inputs[i].type == request.outputs[i].type;
+    kernel->in_place.push_back(same ? static_cast<int>(i) : -1);
+  }
+  return kernel;
 }
 
 class ToyDevice final : public Device {
@@ -157,7 +173,8 @@ class ToyDevice final : public Device {
     return {entry};
   }
   std::unique_ptr<Kernel> collective(const CollectiveRequest& request) override {
-    auto kernel = std::make_unique<ToyKernel>(make_collective_kernel(request), request.operands.size(), 1);
+    auto kernel = std::make_unique<ToyKernel>(make_collective_kernel(request), request.operands.size(),
+                                              std::vector<std::size_t>{request.pending_bytes});
     kernel->device = this;
     kernel->replays = false;
     return kernel;

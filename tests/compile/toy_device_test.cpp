@@ -9,6 +9,7 @@
 
 #include "ridgeline/device/devices.h"
 #include "ridgeline/graph/ir/builder.h"
+#include "ridgeline/graph/ir/text.h"
 #include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/recipe/trainer.h"
 #include "tests/compile/random_graph.h"
@@ -99,6 +100,36 @@ TEST(ToyDevice, RunsRandomGraphsOneByOneAndReplayed) {
       ASSERT_EQ(std::memcmp(value.raw(), after[1].at(name).raw(), value.byte_size()), 0) << seed << ": " << name;
   }
   EXPECT_GT(testing::ToyRecording::replays() - replays, 2 * kGraphs);
+}
+
+// An update writes the rounded copy of its parameter, too, where the kernel writes the store itself.
+TEST(ToyDevice, UpdatesWriteTheLowPrecisionCopiesOfParameters) {
+  const Graph graph = parse_graph(R"(graph @train(%x: bf16[6,40], %dy: bf16[6,24], %w: param f32[24,40]) {
+  %0 = cast(%w) {to=bf16} : bf16[24,40]
+  %1 = dense(%x, %0) : bf16[6,24]
+  %2 = dense_bwd_weights(%x, %dy) {f32_results=true} : f32[24,40]
+  %3 = constant() {value=0.01} : f32[]
+  %4 = sgd(%w, %2, %3) : f32[24,40]
+  update %w = %4
+  return %1 "y"
+}
+)");
+  Session session(on_toy());
+  Arguments arguments = testing::random_arguments(graph);
+  testing::store_arguments(graph, arguments, session);
+  const auto program = compile(graph, session, {.disabled_passes = {"schedule"}, .verify = true});
+  testing::bind_inputs(graph, arguments, *program);
+  constexpr int kRuns = 5;
+  for (int run = 0; run < kRuns; ++run) {
+    const std::vector<Tensor> expected = evaluate_returns(graph, arguments);
+    ASSERT_TRUE(program->run());
+    const Tensor y = program->output("y");
+    EXPECT_EQ(std::memcmp(y.raw(), expected[0].raw(), y.byte_size()), 0) << run;
+    arguments["w"] = session.parameters().get("w");
+  }
+  std::int64_t casts = 0;
+  for (const LaunchReport& launch : program->launches()) casts += launch.parameter == "w" ? launch.runs : 0;
+  EXPECT_EQ(casts, 1) << "in the first run";
 }
 
 std::vector<double> losses_on(const SessionOptions& options, std::int64_t loop) {

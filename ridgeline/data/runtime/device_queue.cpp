@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/location_text.h"
@@ -11,7 +12,7 @@ namespace ridgeline::data {
 
 DeviceQueue::DeviceQueue(const Dataset& dataset, IteratorOptions options, DeviceQueueOptions queue)
     : iterator_(dataset, std::move(options)),
-      depth_(queue.depth != 0 ? queue.depth : std::clamp<std::int64_t>(iterator_.slots() - 2, 1, 2)),
+      depth_(queue.depth != 0 ? queue.depth : std::clamp<std::int64_t>(iterator_.slots() - 1, 1, 2)),
       received_(iterator_.state()) {
   // One slot at least must be left for the workers to fill.
   if (depth_ < 1 || depth_ >= iterator_.slots()) {
@@ -107,7 +108,9 @@ std::optional<Batch> DeviceQueue::receive() {
     std::unique_lock lock(mutex_);
     if (!sender_.joinable()) throw Error("[device queue] nothing is sent yet: call send() first");
     const auto all_held = [&] { return starved_ && !iterator_.has_room(); };
+    const auto begin = std::chrono::steady_clock::now();
     changed_.wait(lock, [&] { return !queue_.empty() || ended_ || (stopped_ && resting_) || all_held(); });
+    waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (queue_.empty()) {
       if (error_) std::rethrow_exception(error_);
       if (ended_) return std::nullopt;
@@ -132,6 +135,12 @@ std::int64_t DeviceQueue::waiting() const {
 std::int64_t DeviceQueue::sent() const {
   const std::lock_guard lock(mutex_);
   return sent_;
+}
+RunStats DeviceQueue::stats() const {
+  RunStats stats = iterator_.stats();
+  const std::lock_guard lock(mutex_);
+  stats.consumer_wait_seconds = waited_;
+  return stats;
 }
 IteratorState DeviceQueue::state() const {
   const std::lock_guard lock(mutex_);

@@ -56,9 +56,11 @@ class DeviceQueue {
   // After the batches that receive() has returned.
   IteratorState state() const;
   const Schema& columns() const { return iterator_.columns(); }
-  RunStats stats() const { return iterator_.stats(); }
-  // For what it tells of the run; batches come by receive().
-  const Iterator& iterator() const { return iterator_; }
+  // The consumer's wait is that of receive().
+  RunStats stats() const;
+  std::int64_t slots() const { return iterator_.slots(); }
+  std::int64_t slot_bytes() const { return iterator_.slot_bytes(); }
+  std::int64_t bad_samples() const { return iterator_.bad_samples(); }
 
  private:
   void run();
@@ -71,6 +73,7 @@ class DeviceQueue {
   std::exception_ptr error_;
   IteratorState received_;
   std::int64_t sent_ = 0;
+  double waited_ = 0;  // seconds, in receive()
   bool stopped_ = false, resting_ = false, ended_ = false, closing_ = false;
   bool starved_ = false;  // the sender waits for a slot
   std::thread sender_;

@@ -17,7 +17,7 @@ constexpr double kSoonSeconds = 10, kSoonShare = 0.25;
 }  // namespace
 
 void DataReport::advise(double least_share) {
-  const data::RunStats stats = iterator_.stats();
+  const data::RunStats stats = feed_.stats();
   const std::string advice =
       data::advice_of(stats, {.workers = "--num_workers", .memory = "--batch_memory", .image_size = "--image_size"});
   if (advised_ || advice.empty() || stats.consumer_wait_seconds < least_share * stats.seconds) return;
@@ -37,7 +37,7 @@ void DataReport::end(RunContext& context) {
 }
 
 void DataReport::report(const RunContext& context) {
-  std::array<double, 1> all = {static_cast<double>(iterator_.bad_samples())};
+  std::array<double, 1> all = {static_cast<double>(feed_.bad_samples())};
   if (shared_) Ranks::with_batch(context.model().session()).sum(all);
   const auto count = static_cast<std::int64_t>(all[0]);
   if (count == reported_) return;

@@ -15,9 +15,9 @@ class DataReport : public Callback {
  public:
   // `shared`: the ranks read images of their own each, so bad samples are counted over all of them, which all call
   // this.
-  DataReport(const data::Iterator& iterator, const data::BadSampleOptions& options, bool shared, TrainingLog& log,
+  DataReport(const DatasetFeed& feed, const data::BadSampleOptions& options, bool shared, TrainingLog& log,
              Metrics& metrics)
-      : iterator_(iterator), options_(options), shared_(shared), log_(log), metrics_(metrics) {}
+      : feed_(feed), options_(options), shared_(shared), log_(log), metrics_(metrics) {}
 
   void step_end(RunContext& context) override;
   void end(RunContext& context) override;
@@ -26,7 +26,7 @@ class DataReport : public Callback {
   void report(const RunContext& context);
   void advise(double least_share);
 
-  const data::Iterator& iterator_;
+  const DatasetFeed& feed_;
   const data::BadSampleOptions& options_;
   bool shared_;
   TrainingLog& log_;

@@ -47,14 +47,12 @@ class DatasetFeed::Queue {
       : slots_(std::make_shared<PinnedSlots>(device)) {
     options.allocator = slots_.get();
     queue_ = std::make_unique<data::DeviceQueue>(dataset, options);
-    const data::Iterator& first = queue_->iterator();
-    if (options.memory_limit != 0 || options.slots != 0 || first.slots() >= kSlots) return;
-    options.memory_limit = kSlots * first.slot_bytes();
+    if (options.memory_limit != 0 || options.slots != 0 || queue_->slots() >= kSlots) return;
+    options.memory_limit = kSlots * queue_->slot_bytes();
     queue_ = std::make_unique<data::DeviceQueue>(dataset, options);
   }
 
-  const data::Iterator& iterator() const { return queue_->iterator(); }
-  data::IteratorState state() const { return queue_->state(); }
+  const data::DeviceQueue& queue() const { return *queue_; }
   void go_on(const data::IteratorState& place) { queue_->restore(place); }
 
   // Gives back what the program has copied; waits for that where every other slot is held.
@@ -63,7 +61,7 @@ class DatasetFeed::Queue {
     sending_ = true;
     program.give_back(false);
     std::erase_if(held_, [](const auto& batch) { return batch.expired(); });
-    if (static_cast<std::int64_t>(held_.size()) + 1 >= iterator().slots()) program.give_back(true);
+    if (static_cast<std::int64_t>(held_.size()) + 1 >= queue_->slots()) program.give_back(true);
     std::optional<data::Batch> batch = queue_->receive();
     if (!batch) return nullptr;
     const auto held = std::make_shared<HeldBatch>(slots_, std::move(*batch));
@@ -89,11 +87,14 @@ DatasetFeed::DatasetFeed(const data::Dataset& dataset, data::IteratorOptions opt
 
 DatasetFeed::~DatasetFeed() = default;
 
-const data::Iterator& DatasetFeed::iterator() const { return queue_ ? queue_->iterator() : *iterator_; }
+data::RunStats DatasetFeed::stats() const { return queue_ ? queue_->queue().stats() : iterator_->stats(); }
+std::int64_t DatasetFeed::bad_samples() const {
+  return queue_ ? queue_->queue().bad_samples() : iterator_->bad_samples();
+}
 
 data::IteratorState DatasetFeed::position() const {
   if (batch_) return batch_->state_after();
-  return queue_ ? queue_->state() : iterator_->state();
+  return queue_ ? queue_->queue().state() : iterator_->state();
 }
 
 bool DatasetFeed::bind_next(Program& program) {

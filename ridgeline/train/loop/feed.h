@@ -54,7 +54,9 @@ class DatasetFeed : public Feed {
   std::string state() const override;
   std::uint64_t data_hash() const override { return data_hash_; }
   void go_on(const data::IteratorState& place) override;
-  const data::Iterator& iterator() const;
+  // Of the run so far.
+  data::RunStats stats() const;
+  std::int64_t bad_samples() const;
 
  private:
   class Queue;

@@ -26,14 +26,21 @@ void fill(std::span<T> to, PhiloxKey key, F&& value) {
   });
 }
 
+Tensor room_for(DType dtype, const Shape& shape, Device* device) {
+  if (device == nullptr || device->host_memory()) return {dtype, shape};
+  const std::shared_ptr<DeviceMemory> pinned = device->allocate_pinned(ValueType{dtype, shape}.bytes());
+  return Tensor::view(pinned->address(), dtype, shape, pinned);
+}
+
 }  // namespace
 
-SyntheticBatch::SyntheticBatch(const nn::StepOptions& options, std::int64_t num_classes, std::uint64_t seed)
-    : raw_(options.images == nn::ImageForm::u8),
-      labels_(DType::i32, Shape{options.batch_size}),
-      flip_(DType::u8, Shape{options.batch_size}) {
+SyntheticBatch::SyntheticBatch(const nn::StepOptions& options, std::int64_t num_classes, std::uint64_t seed,
+                               Device* device)
+    : raw_(options.images == nn::ImageForm::u8) {
   const Shape shape{options.batch_size, options.image_size, options.image_size, 3};
-  images_ = Tensor(raw_ ? DType::u8 : DType::f32, shape);
+  images_ = room_for(raw_ ? DType::u8 : DType::f32, shape, device);
+  labels_ = room_for(DType::i32, Shape{options.batch_size}, device);
+  flip_ = room_for(DType::u8, Shape{options.batch_size}, device);
   const PhiloxKey pixels = philox_key(seed, "synthetic/pixels");
   if (raw_)
     fill(images_.span<std::uint8_t>(), pixels,

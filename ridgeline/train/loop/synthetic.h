@@ -11,7 +11,10 @@ namespace ridgeline::train {
 
 class SyntheticBatch : public Feed {
  public:
-  SyntheticBatch(const nn::StepOptions& options, std::int64_t num_classes, std::uint64_t seed);
+  // `device`: that programs run on, from whose pinned memory it copies where its own is not the host's; null: the
+  // host's. It must outlive the batch.
+  SyntheticBatch(const nn::StepOptions& options, std::int64_t num_classes, std::uint64_t seed,
+                 Device* device = nullptr);
   void bind(Program& program) const;
   Tensor input(const std::string& name) const override;
   bool bind_next(Program& program) override {

@@ -47,7 +47,8 @@ double single_rank_speed(const Recipe& given, const RunData& data) {
   model->prepare_training(training_options(recipe, optim::Constant{.base = recipe.lr}));
   std::unique_ptr<Feed> feed;
   if (recipe.synthetic) {
-    feed = std::make_unique<SyntheticBatch>(step_options(recipe, data.num_classes), data.num_classes, recipe.seed);
+    feed = std::make_unique<SyntheticBatch>(step_options(recipe, data.num_classes), data.num_classes, recipe.seed,
+                                            &session.device());
   } else {
     feed = std::make_unique<DatasetFeed>(*data.training,
                                          data::IteratorOptions{.workers = recipe.num_workers,

@@ -106,7 +106,7 @@ class Trainer {
     }
     std::optional<DataReport> data_report;
     if (data_feed_) {
-      plan.middle.push_back(&data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, recipe_.data_ranks() > 1,
+      plan.middle.push_back(&data_report.emplace(*data_feed_, recipe_.bad_samples, recipe_.data_ranks() > 1,
                                                  log_, run_.metrics()));
     }
     StepTimes times((fs::path(recipe_.log_dir) / kStepTimesFile).string(), log_);
@@ -178,7 +178,8 @@ class Trainer {
     if (recipe_.synthetic) {
       options_.batch_size = recipe_.batch_size;  // of all micro-batches
       feed_ = std::make_unique<SyntheticBatch>(options_, data_.num_classes,
-                                               recipe_.seed + static_cast<std::uint64_t>(recipe_.data_rank()));
+                                               recipe_.seed + static_cast<std::uint64_t>(recipe_.data_rank()),
+                                               &session_.device());
       return;
     }
     auto feed = std::make_unique<DatasetFeed>(*data_.training,
