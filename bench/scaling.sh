@@ -6,8 +6,8 @@
 #       [--threads 1,2,4,8,16] [--cases MODEL:BATCH:PRECISION,...] [--photos DIR] [--settings all|none|NAME,...]
 #
 # N threads run on N cores, a thread a core. --photos holds class folders of JPEGs; without it the data engine is left
-# out, without RIDGELINE_TORCH_PYTHON (an interpreter with torch and torchvision) PyTorch is. --settings are ways to wait
-# and to place threads that are tried at the most threads (bench/scaling/plan.py lists them).
+# out, without RIDGELINE_TORCH_PYTHON (an interpreter with torch and torchvision) PyTorch is. --settings are places of
+# memory that are tried with the most threads, where numactl is installed (bench/scaling/plan.py lists them).
 #
 # DIR (build/scaling) gets rows.jsonl, a line a measurement; launches.jsonl, every launch of our steps with one thread
 # and with most; table.md and curve.svg, which are written again behind every row. What the seconds do not allow is left

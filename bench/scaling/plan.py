@@ -5,16 +5,10 @@ import os
 
 CASES = ("alexnet_torchvision:128:f32", "alexnet_torchvision:128:bf16", "resnet50:32:f32", "resnet50:32:bf16")
 
-# Ways for a team to wait and to lie on the cores: variables of the environment of OpenMP, or the
-# arguments of a numactl in front. The program itself chooses GOMP_SPINCOUNT=1000.
+# Where memory lies on machines with several nodes: arguments of a numactl in front.
 SETTINGS = {
-    "sleep at once": {"GOMP_SPINCOUNT": "0"},
-    "spin 10 thousand": {"GOMP_SPINCOUNT": "10000"},
-    "spin 100 thousand": {"GOMP_SPINCOUNT": "100000"},
-    "spin 10 million": {"GOMP_SPINCOUNT": "10000000"},
-    "pinned": {"GOMP_SPINCOUNT": "1000", "OMP_PROC_BIND": "true", "OMP_PLACES": "cores"},
-    "pinned and spin 100 thousand": {"GOMP_SPINCOUNT": "100000", "OMP_PROC_BIND": "true", "OMP_PLACES": "cores"},
     "interleaved memory": {"numactl": "--interleave=all"},
+    "one node": {"numactl": "--cpunodebind=0 --membind=0"},
 }
 SETTING_CASES = ("resnet50:32:bf16", "alexnet_torchvision:128:bf16")
 

@@ -17,11 +17,9 @@
 #include "ridgeline/core/control_group.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/team_recording.h"
+#include "ridgeline/core/worker_team.h"
 
-#if defined(RIDGELINE_STD_THREADS)
-#include <thread>
-#include <vector>
-#else
+#if !defined(RIDGELINE_STD_THREADS)
 #include <omp.h>
 #endif
 
@@ -36,6 +34,17 @@ constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 
 // The team of the innermost scope on this thread; 0: none.
 thread_local int t_team = 0;
+
+// Whether this thread is in a part of a region.
+thread_local bool t_within = false;
+
+bool within_region_of_openmp() {
+#if defined(RIDGELINE_STD_THREADS)
+  return false;
+#else
+  return omp_in_parallel() != 0;
+#endif
+}
 
 // How a thread handled denormals before the first scope that it works for.
 thread_local int t_flushing = 0;  // scopes
@@ -117,6 +126,32 @@ class RecordedRegion {
   int team_;
 };
 
+// body(thread, team) on the first `count` threads of the team.
+void run_on_team(int count, FunctionRef<void(int, int)> body) {
+  const int team = compute_threads();
+  std::exception_ptr error;
+  std::mutex mutex;
+  const auto run = [&](int thread) {
+    FlushDenormals flush;
+    const int outer = std::exchange(t_team, team);  // regions within the body are cut as those of the caller
+    const bool within = std::exchange(t_within, t_within || count > 1);
+    try {
+      body(thread, team);
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+    }
+    t_within = within;
+    t_team = outer;
+  };
+  if (count == 1 || t_within || within_region_of_openmp()) {  // no threads beside those that are at work
+    for (int thread = 0; thread < count; ++thread) run(thread);
+  } else {
+    WorkerTeam::of_this_thread().run(count, run);
+  }
+  if (error) std::rethrow_exception(error);
+}
+
 }  // namespace
 
 double control_group_cores(const std::string& root) {
@@ -175,6 +210,7 @@ int compute_threads() {
 ComputeScope::ComputeScope(int threads) : outer_(t_team), threads_(threads) {
   RIDGELINE_CHECK(threads >= 1, "a team has a thread");
   if (threads_ == outer_) return;
+  if (threads_ > 1 && !t_within && !within_region_of_openmp()) WorkerTeam::of_this_thread().reserve(threads_);
   t_team = threads_;
 #if defined(RIDGELINE_STD_THREADS)
   start_flushing();
@@ -224,34 +260,7 @@ void parallel_team(FunctionRef<void(int, int)> body) {
     for (int thread = 0; thread < team; ++thread) region.part([&] { body(thread, team); });
     return;
   }
-  std::exception_ptr error;
-  std::mutex mutex;
-  auto run = [&](int thread) {
-    FlushDenormals flush;
-    const int outer = std::exchange(t_team, team);  // regions within the body are cut as those of the caller
-    try {
-      body(thread, team);
-    } catch (...) {
-      std::lock_guard lock(mutex);
-      if (!error) error = std::current_exception();
-    }
-    t_team = outer;
-  };
-  if (team == 1) {
-    run(0);
-  } else {
-#if defined(RIDGELINE_STD_THREADS)
-    std::vector<std::thread> others;
-    for (int t = 1; t < team; ++t) others.emplace_back(run, t);
-    run(0);
-    for (std::thread& other : others) other.join();
-#else
-    // The region may be smaller than asked for (nested in another one, OMP_THREAD_LIMIT): its threads share the parts.
-#pragma omp parallel num_threads(team)
-    for (int t = omp_get_thread_num(); t < team; t += omp_get_num_threads()) run(t);
-#endif
-  }
-  if (error) std::rethrow_exception(error);
+  run_on_team(team, body);
 }
 
 void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body) {
@@ -273,11 +282,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int6
     }
     return;
   }
-  parallel_team([&](int thread, int) {
-    if (thread >= team) return;
-    const std::int64_t begin = border(thread), end = border(thread + 1);
-    if (begin < end) body(begin, end);
-  });
+  run_on_team(static_cast<int>(team), [&](int thread, int) { body(border(thread), border(thread + 1)); });
 }
 
 void parallel_items(std::int64_t n, FunctionRef<void(int)> begin, FunctionRef<void(std::int64_t, int)> body) {
@@ -302,7 +307,8 @@ void parallel_items(std::int64_t n, FunctionRef<void(int)> begin, FunctionRef<vo
   Run runs[kMostRuns];
   for (std::int64_t run = 0; run < count; ++run)
     runs[run].next.store(run_border(n, run, count), std::memory_order_relaxed);
-  parallel_team([&](int thread, int) {
+  const auto threads = static_cast<int>(std::clamp<std::int64_t>(n, 1, compute_threads()));
+  run_on_team(threads, [&](int thread, int) {
     bool begun = false;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t run = (thread + i) % count, end = run_border(n, run + 1, count);

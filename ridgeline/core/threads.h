@@ -1,8 +1,8 @@
 // ridgeline/core/threads.h
 //
-// The compute team. This is the only file of the project that knows OpenMP; in the thread-sanitizer build the team
-// runs on std::thread instead. Data workers are not part of the team (data/runtime has its own pool). A recording
-// (core/team_recording.h) tells how work is divided.
+// The compute team: the calling thread and those of its WorkerTeam. This is the only file of the project that knows
+// OpenMP, by which the kernel library has threads of its own. Data workers are not part of the team (data/runtime has
+// its own pool). A recording (core/team_recording.h) tells how work is divided.
 #pragma once
 
 #include <cstdint>

@@ -137,7 +137,7 @@ inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem,
     outputs.push_back(buffers.back().data());
   }
   buffers.emplace_back(kernel.scratch_bytes);
-  compute_threads();  // looks at the machine when it is first asked
+  parallel_team([](int, int) {});  // the team's threads are made when they are first needed
   AllocationCount count;
   kernel.run({inputs.data(), outputs.data(), buffers.back().data()});
   const std::int64_t objects = count.end().objects;

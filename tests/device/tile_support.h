@@ -67,6 +67,7 @@ struct TileProblem {
   KernelChoice choice(Tiles tiles) const {
     const Node node = problem.node();
     KernelRequest request{op_def(problem.op), node, {}, {}};
+    request.promise.bits = problem.bits;
     for (const ValueType& type : problem.input_types()) request.inputs.push_back({type, {}, false});
     for (const ValueType& type : output_types()) request.outputs.push_back({type, {}, false});
     return make(request, tiles);

@@ -5,6 +5,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/team_recording.h"
 #include "ridgeline/core/threads.h"
+#include "ridgeline/core/worker_team.h"
 #include "ridgeline/device/cpu/isa.h"
 
 namespace ridgeline::device {
@@ -263,6 +264,8 @@ void OnednnKernel::add_reorder(const Argument& from, const Argument& to) {
 void OnednnKernel::run(const KernelArguments& arguments) {
   const ComputeScope team(threads_);
   if (TeamRecording* const recording = TeamRecording::active()) recording->note_library();
+  std::optional<WorkerTeam::Asleep> asleep;
+  if (threads_ > 1) asleep.emplace();
   for (Step& step : steps_) {
     for (std::size_t i = 0; i < step.arguments.size(); ++i) {
       const Argument& argument = step.arguments[i];

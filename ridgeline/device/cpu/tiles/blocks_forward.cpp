@@ -2,6 +2,7 @@
 
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/pooled_node.h"
+#include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/tiles/dense.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"
 #include "ridgeline/device/cpu/tiles/patches.h"
@@ -56,6 +57,7 @@ class BlocksForwardKernel final : public Kernel {
         bias_type_(bias) {
     const std::int64_t row_values = blocks_.pitch * blocks_.values;
     item_rows_ = std::clamp<std::int64_t>(kItemValues / row_values - blocks_.taps[0] + 1, 1, c.result.size[0]);
+    if (compute_threads() > kSmallTeam) item_rows_ = fair_rows(c.result.count, c.result.size[0]);
     if (pool) {
       pooled_.emplace(*pool, item_rows_);
       item_rows_ = pooled_->rows();
@@ -105,7 +107,20 @@ class BlocksForwardKernel final : public Kernel {
 
  private:
   static constexpr std::int64_t kItemValues = 160 << 10;  // of blocks: they stay in the second cache
-  static constexpr std::int64_t kBehind = 64;             // what copy_patches writes behind its last value
+  // Of a large team each thread should have as much to do: not more than item_rows_.
+  std::int64_t fair_rows(std::int64_t images, std::int64_t rows) const {
+    const auto overhead = static_cast<double>(blocks_.taps[0]);  // rows of blocks that an item makes beside its own
+    const auto cost = [&](std::int64_t of_item) {
+      return team_rounds(images * blocks_of(rows, of_item), compute_threads()) *
+             (static_cast<double>(of_item) + overhead);
+    };
+    std::int64_t best = item_rows_;
+    for (std::int64_t of_item = best - 1; of_item >= 1; --of_item) {
+      if (cost(of_item) < cost(best)) best = of_item;
+    }
+    return best;
+  }
+  static constexpr std::int64_t kBehind = 64;  // what copy_patches writes behind its last value
 
   // Of one row of a block.
   std::int64_t run_values() const { return convolution_.window.stride[1] * convolution_.image.channels; }
