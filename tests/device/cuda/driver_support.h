@@ -22,7 +22,7 @@ inline constexpr KernelImage kAnyImages[] = {{"host", kAnyImage}};
 // A card of the recording driver.
 struct RecordingCard {
   explicit RecordingCard(RecordingOptions options = {}, Calls::Fault fault = {}) {
-    options.kernels = {&kSelfTest, 1};
+    options.kernels = {kSelfTest};
     std::unique_ptr<RecordingDriver> made = RecordingDriver::make(std::move(options));
     driver = made.get();
     calls = start_driver(std::move(made), std::move(fault));

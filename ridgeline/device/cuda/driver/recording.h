@@ -24,7 +24,7 @@
 namespace ridgeline::cuda {
 
 struct RecordingOptions {
-  std::span<const HostKernel> kernels;  // that modules have, whatever image they are loaded from
+  std::vector<HostKernel> kernels;  // that modules have, whatever image they are loaded from
   std::string device_name = "recording device";
   int devices = 1;
   int driver_version = 13000;

@@ -44,13 +44,13 @@ class RecordingKernels : public RecordingStreams {
     auto state = std::make_shared<FunctionState>();
     state->name = name;
     if (m->library != nullptr) {
-      state->run = reinterpret_cast<HostKernelFunction>(dlsym(m->library, name));
+      if (void* found = dlsym(m->library, name)) state->run = reinterpret_cast<HostKernelFunction*>(found);
     } else {
       for (const HostKernel& kernel : options_.kernels) {
         if (kernel.name == name) state->run = kernel.run;
       }
     }
-    if (state->run == nullptr) return problem(result::kNotFound, fmt::format("no host version of kernel '{}'", name));
+    if (!state->run) return problem(result::kNotFound, fmt::format("no host version of kernel '{}'", name));
     *function = functions_.add(std::move(state));
     return result::kSuccess;
   }

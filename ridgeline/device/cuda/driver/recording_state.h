@@ -47,7 +47,7 @@ struct ModuleState {
 
 struct FunctionState {
   std::string name;
-  HostKernelFunction run = nullptr;
+  std::function<HostKernelFunction> run;
   unsigned shared_limit = kSharedUnasked;
 };
 
