@@ -1,0 +1,23 @@
+// ridgeline/device/cuda/driver/host_kernel.h
+//
+// The host version of a kernel: the same body over a block context on the host, with the same bits. The recording
+// driver finds it by the kernel's name.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "ridgeline/device/cuda/driver/types.h"
+
+namespace ridgeline::cuda {
+
+// Runs the whole grid; `parameters` is the kernel's parameter struct with host addresses in it.
+using HostKernelFunction = void (*)(const Extent3& grid, const Extent3& block, unsigned shared_bytes,
+                                    const void* parameters);
+
+struct HostKernel {
+  std::string_view name;  // the kernel's, which is extern "C"
+  HostKernelFunction run;
+};
+
+}  // namespace ridgeline::cuda
