@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace ridgeline::device::cudnn {
+namespace ridgeline::cuda::cudnn {
 
 enum class DescriptorType : int {
   pointwise = 0,
@@ -112,7 +112,7 @@ enum class Attribute : int {
 };
 
 // How the elements of an attribute are given.
-enum class ValueType : int {
+enum class AttributeType : int {
   handle = 0,
   data_type = 1,
   boolean = 2,
@@ -155,7 +155,7 @@ inline constexpr int kNumericalNotes = 10;
 enum class BehaviorNote : int { compiled_at_run_time = 0, needs_cublaslt = 4 };
 inline constexpr int kBehaviorNotes = 5;
 
-using Handle = void*;      // of the library
+using Handle = void*;  // of the library
 using RawDescriptor = void*;
 
-}  // namespace ridgeline::device::cudnn
+}  // namespace ridgeline::cuda::cudnn

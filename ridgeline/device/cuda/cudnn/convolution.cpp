@@ -5,7 +5,7 @@
 
 #include "ridgeline/core/error.h"
 
-namespace ridgeline::device::cudnn {
+namespace ridgeline::cuda::cudnn {
 
 std::string_view name_of(Pass pass) {
   switch (pass) {
@@ -92,8 +92,8 @@ void add_backward_filter(OperationGraph& graph, const Convolution& c) {
 
 }  // namespace
 
-std::unique_ptr<OperationGraph> graph_of(const Library& library, const Convolution& convolution) {
-  auto graph = std::make_unique<OperationGraph>(library);
+std::unique_ptr<OperationGraph> graph_of(const Functions& functions, const Convolution& convolution) {
+  auto graph = std::make_unique<OperationGraph>(functions);
   switch (convolution.pass) {
     case Pass::forward: add_forward(*graph, convolution); break;
     case Pass::backward_data: add_backward_data(*graph, convolution); break;
@@ -102,4 +102,4 @@ std::unique_ptr<OperationGraph> graph_of(const Library& library, const Convoluti
   return graph;
 }
 
-}  // namespace ridgeline::device::cudnn
+}  // namespace ridgeline::cuda::cudnn

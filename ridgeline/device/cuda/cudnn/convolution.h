@@ -10,7 +10,7 @@
 #include "ridgeline/core/dtype.h"
 #include "ridgeline/device/cuda/cudnn/operation_graph.h"
 
-namespace ridgeline::device::cudnn {
+namespace ridgeline::cuda::cudnn {
 
 enum class Pass { forward, backward_data, backward_filter };
 std::string_view name_of(Pass pass);  // "conv2d", "conv2d_bwd_data", "conv2d_bwd_weights"
@@ -39,9 +39,9 @@ struct Convolution {
 inline constexpr std::int64_t kFirstId = 1, kSecondId = 2, kWrittenId = 3, kBiasId = 4, kAddendId = 5, kGateId = 6;
 
 // A Failure where the library knows no such graph.
-std::unique_ptr<OperationGraph> graph_of(const Library& library, const Convolution& convolution);
+std::unique_ptr<OperationGraph> graph_of(const Functions& functions, const Convolution& convolution);
 
 // As the library calls it; f64 and whole numbers have none.
 DataType data_type_of(DType type);
 
-}  // namespace ridgeline::device::cudnn
+}  // namespace ridgeline::cuda::cudnn

@@ -4,7 +4,7 @@
 
 #include "ridgeline/core/error.h"
 
-namespace ridgeline::device::cudnn {
+namespace ridgeline::cuda::cudnn {
 namespace {
 
 // Every value of a program begins at a multiple of it.
@@ -40,7 +40,7 @@ OperationGraph::Tensor OperationGraph::between(const Shape& shape, DataType type
 
 OperationGraph::Tensor OperationGraph::add_tensor(const Shape& shape, DataType type, std::int64_t id, bool is_between) {
   const Extents extents(shape);
-  Descriptor tensor(library_, DescriptorType::tensor);
+  Descriptor tensor(functions_, DescriptorType::tensor);
   tensor.set(Attribute::tensor_data_type, type);
   tensor.set(Attribute::tensor_dimensions, list(extents.dimensions));
   tensor.set(Attribute::tensor_strides, list(extents.strides));
@@ -53,7 +53,7 @@ OperationGraph::Tensor OperationGraph::add_tensor(const Shape& shape, DataType t
 }
 
 Descriptor OperationGraph::convolution(const Window& window) {
-  Descriptor descriptor(library_, DescriptorType::convolution);
+  Descriptor descriptor(functions_, DescriptorType::convolution);
   descriptor.set(Attribute::convolution_compute_type, DataType::f32);
   descriptor.set(Attribute::convolution_mode, ConvolutionMode::cross_correlation);
   descriptor.set(Attribute::convolution_spatial_dimensions, std::int64_t{2});
@@ -71,7 +71,7 @@ void OperationGraph::add(Descriptor operation) {
 }
 
 void OperationGraph::convolution_forward(const Window& window, Tensor x, Tensor w, Tensor y) {
-  Descriptor operation(library_, DescriptorType::convolution_forward);
+  Descriptor operation(functions_, DescriptorType::convolution_forward);
   operation.set(Attribute::forward_convolution, parts_.emplace_back(convolution(window)));
   operation.set(Attribute::forward_x, tensors_[x]);
   operation.set(Attribute::forward_w, tensors_[w]);
@@ -82,7 +82,7 @@ void OperationGraph::convolution_forward(const Window& window, Tensor x, Tensor 
 }
 
 void OperationGraph::convolution_backward_data(const Window& window, Tensor dy, Tensor w, Tensor dx) {
-  Descriptor operation(library_, DescriptorType::convolution_backward_data);
+  Descriptor operation(functions_, DescriptorType::convolution_backward_data);
   operation.set(Attribute::data_convolution, parts_.emplace_back(convolution(window)));
   operation.set(Attribute::data_dy, tensors_[dy]);
   operation.set(Attribute::data_w, tensors_[w]);
@@ -93,7 +93,7 @@ void OperationGraph::convolution_backward_data(const Window& window, Tensor dy, 
 }
 
 void OperationGraph::convolution_backward_filter(const Window& window, Tensor x, Tensor dy, Tensor dw) {
-  Descriptor operation(library_, DescriptorType::convolution_backward_filter);
+  Descriptor operation(functions_, DescriptorType::convolution_backward_filter);
   operation.set(Attribute::filter_convolution, parts_.emplace_back(convolution(window)));
   operation.set(Attribute::filter_x, tensors_[x]);
   operation.set(Attribute::filter_dy, tensors_[dy]);
@@ -104,11 +104,11 @@ void OperationGraph::convolution_backward_filter(const Window& window, Tensor x,
 }
 
 Descriptor OperationGraph::pointwise_operation(PointwiseMode mode) {
-  Descriptor descriptor(library_, DescriptorType::pointwise);
+  Descriptor descriptor(functions_, DescriptorType::pointwise);
   descriptor.set(Attribute::pointwise_mode, mode);
   descriptor.set(Attribute::pointwise_math_type, DataType::f32);
   descriptor.finalize();
-  Descriptor operation(library_, DescriptorType::pointwise_operation);
+  Descriptor operation(functions_, DescriptorType::pointwise_operation);
   operation.set(Attribute::pointwise_operation_descriptor, parts_.emplace_back(std::move(descriptor)));
   return operation;
 }
@@ -137,7 +137,7 @@ void OperationGraph::relu_backward(Tensor dy, Tensor x, Tensor dx) {
 }
 
 void OperationGraph::statistics(Tensor x, Tensor sum, Tensor sum_of_squares) {
-  Descriptor operation(library_, DescriptorType::statistics_operation);
+  Descriptor operation(functions_, DescriptorType::statistics_operation);
   operation.set(Attribute::statistics_mode, StatisticsMode::sum_and_sum_of_squares);
   operation.set(Attribute::statistics_math_type, DataType::f32);
   operation.set(Attribute::statistics_x, tensors_[x]);
@@ -148,14 +148,14 @@ void OperationGraph::statistics(Tensor x, Tensor sum, Tensor sum_of_squares) {
 
 const Descriptor& OperationGraph::finish(Handle handle) {
   RIDGELINE_CHECK(graph_.empty(), "an operation graph is finished once");
-  Descriptor graph(library_, DescriptorType::operation_graph);
+  Descriptor graph(functions_, DescriptorType::operation_graph);
   std::vector<RawDescriptor> operations;
   for (const Descriptor& operation : operations_) operations.push_back(operation.raw());
-  graph.set(Attribute::graph_operations, ValueType::descriptor, static_cast<std::int64_t>(operations.size()),
+  graph.set(Attribute::graph_operations, AttributeType::descriptor, static_cast<std::int64_t>(operations.size()),
             operations.data());
   if (handle != nullptr) graph.set_handle(Attribute::graph_handle, handle);
   graph.finalize();
   return graph_.emplace_back(std::move(graph));
 }
 
-}  // namespace ridgeline::device::cudnn
+}  // namespace ridgeline::cuda::cudnn

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "ridgeline/core/shape.h"
-#include "ridgeline/device/cuda/cudnn/library.h"
+#include "ridgeline/device/cuda/cudnn/descriptor.h"
 #include "ridgeline/graph/op/window.h"
 
-namespace ridgeline::device::cudnn {
+namespace ridgeline::cuda::cudnn {
 
 class OperationGraph {
  public:
-  explicit OperationGraph(const Library& library) : library_(library) {}
+  explicit OperationGraph(const Functions& functions) : functions_(functions) {}
 
   // Index of a tensor of this graph.
   using Tensor = std::size_t;
@@ -46,10 +46,10 @@ class OperationGraph {
   void add(Descriptor operation);
   Descriptor pointwise_operation(PointwiseMode mode);
 
-  const Library& library_;
+  const Functions& functions_;
   std::vector<Descriptor> tensors_, parts_, operations_;
   std::vector<Descriptor> graph_;  // one, when finished
   std::int64_t next_between_ = 1000;
 };
 
-}  // namespace ridgeline::device::cudnn
+}  // namespace ridgeline::cuda::cudnn

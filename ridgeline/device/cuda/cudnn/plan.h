@@ -11,7 +11,7 @@
 
 #include "ridgeline/device/cuda/cudnn/target.h"
 
-namespace ridgeline::device::cudnn {
+namespace ridgeline::cuda::cudnn {
 
 // What the library says of an engine.
 struct EngineNotes {
@@ -40,4 +40,4 @@ class Plan {
   std::size_t workspace_bytes_ = 0;
 };
 
-}  // namespace ridgeline::device::cudnn
+}  // namespace ridgeline::cuda::cudnn

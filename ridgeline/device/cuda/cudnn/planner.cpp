@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace ridgeline::device::cudnn {
+namespace ridgeline::cuda::cudnn {
 namespace {
 
 // The library does not count the knobs of a configuration; version 9.19 has 44 of them.
@@ -31,13 +31,13 @@ EngineNotes notes_of(const Descriptor& configuration) {
 }
 
 std::string name_of(const Descriptor& configuration) {
-  std::string name =
-      "engine " + std::to_string(engine_of(configuration).get<std::int64_t>(Attribute::engine_index));
+  std::string name = "engine " + std::to_string(engine_of(configuration).get<std::int64_t>(Attribute::engine_index));
   std::string knobs;
   for (const Descriptor& choice :
        configuration.get_descriptors(Attribute::configuration_knob_choices, DescriptorType::knob_choice, kMostKnobs)) {
-    knobs += (knobs.empty() ? " (" : ", ") + std::to_string(static_cast<int>(choice.get<KnobType>(Attribute::knob_choice_type))) +
-             "=" + std::to_string(choice.get<std::int64_t>(Attribute::knob_choice_value));
+    knobs += (knobs.empty() ? " (" : ", ") +
+             std::to_string(static_cast<int>(choice.get<KnobType>(Attribute::knob_choice_type))) + "=" +
+             std::to_string(choice.get<std::int64_t>(Attribute::knob_choice_value));
   }
   return name + (knobs.empty() ? "" : knobs + ")");
 }
@@ -63,7 +63,7 @@ Candidates::Candidates(const Target& target, std::unique_ptr<OperationGraph> gra
 // they fail, which is no reason against the fallback.
 void Candidates::ask(HeuristicsMode mode) {
   try {
-    Descriptor heuristics(target_.library(), DescriptorType::engine_heuristics);
+    Descriptor heuristics(target_.functions(), DescriptorType::engine_heuristics);
     heuristics.set(Attribute::heuristics_graph, *finished_);
     heuristics.set(Attribute::heuristics_mode, mode);
     if (target_.description() != nullptr) heuristics.set(Attribute::heuristics_device, *target_.description());
@@ -89,7 +89,7 @@ std::optional<Plan> Candidates::next() {
         refusals_.push_back(reason);
         continue;
       }
-      Descriptor descriptor(target_.library(), DescriptorType::execution_plan);
+      Descriptor descriptor(target_.functions(), DescriptorType::execution_plan);
       if (target_.handle() != nullptr) descriptor.set_handle(Attribute::plan_handle, target_.handle());
       descriptor.set(Attribute::plan_configuration, configuration);
       if (target_.description() != nullptr) descriptor.set(Attribute::plan_device, *target_.description());
@@ -114,4 +114,4 @@ std::string Candidates::why_none() const {
   return text.empty() ? "its heuristics name no engine" : text;
 }
 
-}  // namespace ridgeline::device::cudnn
+}  // namespace ridgeline::cuda::cudnn

@@ -13,7 +13,7 @@
 #include "ridgeline/device/cuda/cudnn/operation_graph.h"
 #include "ridgeline/device/cuda/cudnn/plan.h"
 
-namespace ridgeline::device::cudnn {
+namespace ridgeline::cuda::cudnn {
 
 // What a plan must keep to.
 struct PlanRules {
@@ -58,4 +58,4 @@ std::string name_of(const Descriptor& configuration);
 // Why the rules exclude an engine; empty where they do not.
 std::string broken_rule(const PlanRules& rules, const EngineNotes& notes);
 
-}  // namespace ridgeline::device::cudnn
+}  // namespace ridgeline::cuda::cudnn

@@ -7,34 +7,34 @@
 #include <optional>
 #include <string>
 
-#include "ridgeline/device/cuda/cudnn/library.h"
+#include "ridgeline/device/cuda/cudnn/descriptor.h"
 
-namespace ridgeline::device::cudnn {
+namespace ridgeline::cuda::cudnn {
 
 class Target {
  public:
   // The card whose context is current in the calling thread.
-  static Target current_card(const Library& library);
-  static Target described(const Library& library, const std::string& json);
+  static Target current_card(const Functions& functions);
+  static Target described(const Functions& functions, const std::string& json);
 
   // Null where there is only a description.
   Handle handle() const { return handle_.get(); }
   // Null where there is a handle.
   const Descriptor* description() const { return description_ ? &*description_ : nullptr; }
-  const Library& library() const { return *library_; }
+  const Functions& functions() const { return *functions_; }
 
   // The library's description of device `index`, for files of descriptions.
-  static std::string describe(const Library& library, int index);
+  static std::string describe(const Functions& functions, int index);
 
  private:
-  explicit Target(const Library& library) : library_(&library), handle_(nullptr, {&library}) {}
+  explicit Target(const Functions& functions) : functions_(&functions), handle_(nullptr, {&functions}) {}
   struct Destroy {
-    const Library* library;
-    void operator()(void* handle) const { library->destroy(handle); }
+    const Functions* functions;
+    void operator()(void* handle) const { functions->destroy(handle); }
   };
-  const Library* library_;
+  const Functions* functions_;
   std::unique_ptr<void, Destroy> handle_;
   std::optional<Descriptor> description_;
 };
 
-}  // namespace ridgeline::device::cudnn
+}  // namespace ridgeline::cuda::cudnn
