@@ -12,7 +12,7 @@
 #include "ridgeline/device/cuda/driver/recording.h"
 #include "ridgeline/device/cuda/driver/streams.h"
 #include "ridgeline/device/cuda/kernels/self_test.h"
-#include "ridgeline/device/cuda/kernels/self_test_host.h"
+#include "ridgeline/device/cuda/kernels/host_kernels.h"
 
 namespace ridgeline::cuda::testing {
 
@@ -22,7 +22,7 @@ inline constexpr KernelImage kAnyImages[] = {{"host", kAnyImage}};
 // A card of the recording driver.
 struct RecordingCard {
   explicit RecordingCard(RecordingOptions options = {}, Calls::Fault fault = {}) {
-    options.kernels = {kSelfTest};
+    options.kernels = host_kernels();
     std::unique_ptr<RecordingDriver> made = RecordingDriver::make(std::move(options));
     driver = made.get();
     calls = start_driver(std::move(made), std::move(fault));
