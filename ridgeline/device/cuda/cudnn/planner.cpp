@@ -85,7 +85,8 @@ std::optional<Plan> Candidates::next() {
       name = name_of(configuration);
       if (std::find(names_.begin(), names_.end(), name) != names_.end()) continue;  // both lists have it
       names_.push_back(name);
-      if (const std::string reason = broken_rule(rules_, notes_of(configuration)); !reason.empty()) {
+      const EngineNotes notes = notes_of(configuration);
+      if (const std::string reason = broken_rule(rules_, notes); !reason.empty()) {
         refusals_.push_back(reason);
         continue;
       }
@@ -94,7 +95,7 @@ std::optional<Plan> Candidates::next() {
       descriptor.set(Attribute::plan_configuration, configuration);
       if (target_.description() != nullptr) descriptor.set(Attribute::plan_device, *target_.description());
       descriptor.finalize();
-      Plan plan(std::move(descriptor), name);
+      Plan plan(std::move(descriptor), name, notes);
       if (plan.workspace_bytes() <= rules_.workspace_bytes) return plan;
       refusals_.push_back("needs more than " + std::to_string(rules_.workspace_bytes >> 20) + " MB of workspace");
     } catch (const Failure& failure) {
