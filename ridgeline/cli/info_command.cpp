@@ -10,7 +10,7 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
-#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/devices.h"
 #include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/infer/model_file.h"
 #include "ridgeline/nn/models.h"
@@ -19,12 +19,7 @@
 namespace ridgeline::cli {
 namespace {
 
-void print_machine() {
-  std::string isas;
-  for (device::Isa isa : device::machine_isas()) isas += (isas.empty() ? "" : ", ") + std::string(device::name_of(isa));
-  fmt::print("ridgeline {}\nmachine: {} cores, instruction sets {} (in use: {})\n\n", kVersion, available_cores(), isas,
-             device::name_of(device::active_isa()));
-}
+void print_machine() { fmt::print("ridgeline {}\nmachine: {}\n\n", kVersion, device_named("cpu").entry->describe()); }
 
 void print_models() {
   fmt::print("{:<22}{:>6}{:>14}{:>9}  {}\n", "model", "image", "parameters", "classes", "description");

@@ -8,7 +8,6 @@
 #include "ridgeline/compile/first_accepting.h"
 #include "ridgeline/compile/pack_in_place.h"
 #include "ridgeline/device/collective_kernel.h"
-#include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/graph/op/collective.h"
 #include "ridgeline/graph/pass/derived_casts.h"
 
@@ -141,7 +140,7 @@ class Emitter {
     const DType from = value(parameter).type.dtype;
     const DType to = value(id).type.dtype;
     int made = -1;
-    if (auto kernel = make_cast_conversion(from, buffer(home).layout, to, layout)) {
+    if (auto kernel = buffer(home).device->cast_conversion(from, buffer(home).layout, to, layout)) {
       made = add_form(id, home, layout, std::move(kernel));
     } else {
       const int plain = buffer(home).layout.plain() ? home : convert(home, {}, parameter);
@@ -222,21 +221,26 @@ class Emitter {
     return to;
   }
 
-  // Conversions read and write host memory: those of another device's values run on the CPU.
+  // What a device cannot convert itself is converted on the CPU.
   int convert(int from, Layout layout, ValueId id) {
-    if (!buffer(from).device->host_memory()) from = add_copy(from, &target_.cpu, id);
+    std::unique_ptr<Kernel> kernel =
+        buffer(from).device->conversion(value(id).type, buffer(from).layout, layout);
+    if (!kernel) {
+      from = add_copy(from, &target_.cpu, id);
+      kernel = target_.cpu.conversion(value(id).type, buffer(from).layout, layout);
+    }
     const int to = add_buffer({.name = buffer(from).name,
                                .device = buffer(from).device,
                                .layout = std::move(layout),
                                .type = value(id).type});
-    add_conversion(from, to, id);
+    add_conversion(from, to, std::move(kernel));
     return to;
   }
 
-  void add_conversion(int from, int to, ValueId id) {
+  void add_conversion(int from, int to, std::unique_ptr<Kernel> kernel) {
     Launch launch;
     launch.device = buffer(to).device;
-    launch.kernel = make_conversion_kernel(value(id).type, buffer(from).layout, buffer(to).layout);
+    launch.kernel = std::move(kernel);
     launch.inputs = {from};
     launch.outputs = {to};
     launch.scratch = add_scratch(*launch.kernel, launch.device);
@@ -395,9 +399,12 @@ class Emitter {
   // The last launch of a value on its way into the store writes there directly.
   void write_into(int to, int from, ValueId id) {
     if (buffer(from).layout != buffer(to).layout) {
-      if (buffer(from).device == buffer(to).device && buffer(to).device->host_memory()) {
-        add_conversion(from, to, id);
-        return;
+      Device& device = *buffer(to).device;
+      if (buffer(from).device == &device) {
+        if (auto kernel = device.conversion(value(id).type, buffer(from).layout, buffer(to).layout)) {
+          add_conversion(from, to, std::move(kernel));
+          return;
+        }
       }
       from = convert(from, buffer(to).layout, id);
     }

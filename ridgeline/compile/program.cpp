@@ -109,7 +109,7 @@ class TracedExchange final : public Kernel {
 Program::Program(Session& session, Plan plan, const MemoryReport& memory)
     : session_(session), plan_(std::move(plan)), memory_(memory), state_(std::make_unique<State>(plan_)) {
   session_.log().trace("memory", memory_.to_text());
-  check_memory(memory_);
+  check_memory(memory_, session_.device());
   for (ValueId id : plan_.graph.arguments) {
     const ValueInfo& info = plan_.graph.value(id);
     if (info.kind == ValueKind::input) state_->inputs[info.name].type = info.type;
@@ -135,9 +135,12 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   for (const Launch& launch : plan_.launches) {
     for (int b : launch.writes_forms) state_->forms.at(b).updated = true;
   }
-  for (int e = 0; e < plan_.events; ++e) {
-    state_->packed.push_back(std::make_unique<Event>());
-    state_->exchanged.push_back(std::make_unique<Event>());
+  state_->packed.resize(static_cast<std::size_t>(plan_.events));
+  state_->exchanged.resize(static_cast<std::size_t>(plan_.events));
+  for (const Launch& launch : plan_.launches) {
+    if (launch.kind != LaunchKind::start) continue;
+    state_->packed[static_cast<std::size_t>(launch.event)] = launch.device->make_event();
+    state_->exchanged[static_cast<std::size_t>(launch.event)] = launch.device->make_event();
   }
   for (Launch& launch : plan_.launches) {
     if (Trace* trace = session_.trace(); trace != nullptr && launch.exchange)
@@ -242,7 +245,7 @@ void Program::end_exchanges(const char* why) {
   // Both streams: after an error the second one does not wait for the events that the first one has yet to reach.
   for (const Launch& launch : plan_.launches) {
     if (launch.kind != LaunchKind::start) continue;
-    for (Stream* stream : {&launch.device->stream(), &launch.device->exchange_stream()}) {
+    for (Stream* stream : {&launch.device->stream(), &launch.device->stream_for(StreamPurpose::exchanges)}) {
       try {
         stream->synchronize();
       } catch (...) {  // was thrown by the done that waited for it, or belongs to a run that is given up
@@ -333,7 +336,7 @@ void Program::trace_launch(Trace& trace, std::size_t i, Trace::Clock::time_point
 
 void Program::begin_exchange(const Launch& launch, const KernelArguments& arguments) {
   Stream& stream = launch.device->stream();
-  Stream& behind = launch.device->exchange_stream();
+  Stream& behind = launch.device->stream_for(StreamPurpose::exchanges);
   Event& packed = *state_->packed[static_cast<std::size_t>(launch.event)];
   if (launch.kernel) stream.run(*launch.kernel, arguments);
   stream.record(packed);
@@ -345,18 +348,11 @@ void Program::begin_exchange(const Launch& launch, const KernelArguments& argume
 void Program::copy(const Launch& launch, void* from_address, void* to_address) {
   const Buffer& from = plan_.buffers[static_cast<std::size_t>(launch.inputs[0])];
   const Buffer& to = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])];
-  if (from.device->host_memory()) {
-    to.device->stream().copy_from_host(to_address, from_address, from.bytes);
-  } else if (to.device->host_memory()) {
-    from.device->stream().copy_to_host(to_address, from_address, from.bytes);
-    from.device->stream().synchronize();  // the host's launches run at once
-  } else {
-    std::vector<std::byte> host(from.bytes);  // within one device without host memory
-    from.device->stream().copy_to_host(host.data(), from_address, from.bytes);
-    from.device->stream().synchronize();
-    to.device->stream().copy_from_host(to_address, host.data(), from.bytes);
-    to.device->stream().synchronize();
-  }
+  Stream& stream = (from.device->host_memory() ? to.device : from.device)->stream();
+  const auto owner = [](Device* device) { return device->host_memory() ? nullptr : device; };
+  stream.copy({to_address, from_address, from.bytes, owner(to.device), owner(from.device)});
+  // The host's launches run at once.
+  if (to.device->host_memory() && !from.device->host_memory()) stream.synchronize();
 }
 
 // Each lane runs its launches in order and waits where the plan says so. Who waits waits for a launch that comes before
@@ -475,7 +471,7 @@ LaunchReport Program::report(std::size_t i) const {
   report.cost = cost_of(plan_, launch);
   const bool computes = launch.kind == LaunchKind::kernel && !launch.converts;
   report.flops_done = report.cost.flops * (computes ? launch.kernel->flops_share : 1);
-  report.bf16_products = computes && launch.kernel->bf16_products;
+  if (computes) report.products = launch.kernel->products;
   return report;
 }
 

@@ -32,8 +32,8 @@ struct LaunchReport {
   double flops_done = 0;       // by the kernel: fewer than the cost's where it saves multiplications
   bool converts = false;       // a change of layout or type in front of the node, not the node itself
   std::string parameter;       // the stored value of which it makes a form, or which it converts; empty elsewhere
-  bool bf16_products = false;  // whether the kernel multiplies bf16, which machines do at another rate
-  int lane = -1;               // where launches run side by side
+  DType products = DType::f32;  // the type of the values that the kernel multiplies, at the device's rate for those
+  int lane = -1;                // where launches run side by side
   // Of the last profiled run; `started` counts from its begin.
   double started = 0;
   double milliseconds = 0;
