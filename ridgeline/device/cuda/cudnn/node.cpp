@@ -25,12 +25,4 @@ Convolution convolution_of(const Node& node, std::span<const ValueType> inputs, 
   return c;
 }
 
-std::vector<NodeValue> values_of(const Convolution& convolution) {
-  std::vector<NodeValue> values = {{kFirstId, false, 0}, {kSecondId, false, 1}, {kWrittenId, true, 0}};
-  if (convolution.bias) values.push_back({kBiasId, false, 2});
-  if (convolution.addend) values.push_back({kAddendId, false, 3});
-  if (convolution.gate) values.push_back({kGateId, false, 2});
-  return values;
-}
-
 }  // namespace ridgeline::cuda::cudnn

@@ -15,12 +15,4 @@ namespace ridgeline::cuda::cudnn {
 // library has.
 Convolution convolution_of(const Node& node, std::span<const ValueType> inputs, std::span<const ValueType> outputs);
 
-// Which operand or result of the node a value of the convolution's graph is.
-struct NodeValue {
-  std::int64_t id;
-  bool result;
-  std::size_t index;
-};
-std::vector<NodeValue> values_of(const Convolution& convolution);
-
 }  // namespace ridgeline::cuda::cudnn

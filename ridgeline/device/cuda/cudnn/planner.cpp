@@ -24,6 +24,11 @@ unsigned bits_of(const Descriptor& engine, Attribute attribute, int room) {
 
 }  // namespace
 
+std::string PlanRules::text() const {
+  return std::string(tensor_cores ? "tensor cores" : "f32") + (repeatable ? ", repeatable" : "") +
+         (high_precision ? ", high precision" : "") + ", workspace " + std::to_string(workspace_bytes >> 20) + " MB";
+}
+
 EngineNotes notes_of(const Descriptor& configuration) {
   const Descriptor engine = engine_of(configuration);
   return {bits_of<NumericalNote>(engine, Attribute::engine_numerical_notes, kNumericalNotes),

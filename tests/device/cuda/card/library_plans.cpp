@@ -58,7 +58,7 @@ class Libraries {
   std::vector<Attempt> convolutions(const ModelLayer& layer, bool tf32, std::size_t most, std::size_t most_compiled,
                                     std::string& why) {
     const cudnn::Convolution convolution = cudnn::convolution_of(layer.node, layer.inputs, layer.outputs);
-    const std::vector<cudnn::NodeValue> values = cudnn::values_of(convolution);
+    const std::vector<cudnn::ConvolutionValue> values = cudnn::values_of(convolution);
     std::vector<Attempt> attempts;
     try {
       cudnn::PlanRules rules;
@@ -75,7 +75,7 @@ class Libraries {
         attempt.run = [this, shared, values](void* const* inputs, void* const* outputs, void* workspace) {
           std::vector<std::int64_t> ids;
           std::vector<void*> addresses;
-          for (const cudnn::NodeValue& value : values) {
+          for (const cudnn::ConvolutionValue& value : values) {
             ids.push_back(value.id);
             addresses.push_back((value.result ? outputs : inputs)[value.index]);
           }
