@@ -26,4 +26,12 @@ Product product_of(const Node& node, std::span<const ValueType> inputs, std::spa
   return p;
 }
 
+ProductAddresses addresses_of(const Product& product, void* const* inputs, void* const* outputs) {
+  ProductAddresses addresses{.first = inputs[0], .second = inputs[1], .written = outputs[0]};
+  if (product.bias) addresses.bias = inputs[2];
+  if (product.addend) addresses.addend = inputs[3];
+  if (product.bias_gradient) addresses.bias = outputs[1];
+  return addresses;
+}
+
 }  // namespace ridgeline::cuda::cublas

@@ -14,4 +14,7 @@ namespace ridgeline::cuda::cublas {
 // library has.
 Product product_of(const Node& node, std::span<const ValueType> inputs, std::span<const ValueType> outputs);
 
+// Where the values of a run lie, from the addresses of the node's operands and results.
+ProductAddresses addresses_of(const Product& product, void* const* inputs, void* const* outputs);
+
 }  // namespace ridgeline::cuda::cublas

@@ -40,6 +40,26 @@ std::string Convolution::text() const {
   return text;
 }
 
+std::vector<ConvolutionValue> values_of(const Convolution& c) {
+  const ValueType image{c.operands, c.image}, filter{c.operands, c.filter}, result{c.operands, c.result};
+  std::vector<ConvolutionValue> values;
+  switch (c.pass) {
+    case Pass::forward:
+      values = {{kFirstId, false, 0, image}, {kSecondId, false, 1, filter}, {kWrittenId, true, 0, {c.written, c.result}}};
+      break;
+    case Pass::backward_data:
+      values = {{kFirstId, false, 0, result}, {kSecondId, false, 1, filter}, {kWrittenId, true, 0, {c.written, c.image}}};
+      break;
+    case Pass::backward_filter:
+      values = {{kFirstId, false, 0, image}, {kSecondId, false, 1, result}, {kWrittenId, true, 0, {c.written, c.filter}}};
+      break;
+  }
+  if (c.bias) values.push_back({kBiasId, false, 2, {c.bias_type, {c.filter[0]}}});
+  if (c.addend) values.push_back({kAddendId, false, 3, {c.written, c.result}});
+  if (c.gate) values.push_back({kGateId, false, 2, {c.written, c.image}});
+  return values;
+}
+
 namespace {
 
 using Tensor = OperationGraph::Tensor;

@@ -6,9 +6,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "ridgeline/core/dtype.h"
 #include "ridgeline/device/cuda/cudnn/operation_graph.h"
+#include "ridgeline/graph/ir/graph.h"
 
 namespace ridgeline::cuda::cudnn {
 
@@ -37,6 +40,15 @@ struct Convolution {
 // Ids of the values of a convolution's graph. First and second operand in the order of the graph's ops: x and w, dy and
 // w, x and dy.
 inline constexpr std::int64_t kFirstId = 1, kSecondId = 2, kWrittenId = 3, kBiasId = 4, kAddendId = 5, kGateId = 6;
+
+// The values of its graph, and which operand or result of the graph's op each is.
+struct ConvolutionValue {
+  std::int64_t id;
+  bool result;
+  std::size_t index;
+  ValueType type;
+};
+std::vector<ConvolutionValue> values_of(const Convolution& convolution);
 
 // A Failure where the library knows no such graph.
 std::unique_ptr<OperationGraph> graph_of(const Functions& functions, const Convolution& convolution);

@@ -2,9 +2,10 @@
 
 namespace ridgeline::cuda::cudnn {
 
-Plan::Plan(Descriptor plan, std::string name)
+Plan::Plan(Descriptor plan, std::string name, EngineNotes notes)
     : plan_(std::move(plan)),
       name_(std::move(name)),
+      notes_(notes),
       workspace_bytes_(static_cast<std::size_t>(plan_.get<std::int64_t>(Attribute::plan_workspace_bytes))) {}
 
 Plan Plan::from_json(const Target& target, const std::string& json, std::string name) {

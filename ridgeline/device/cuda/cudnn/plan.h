@@ -23,11 +23,12 @@ struct EngineNotes {
 class Plan {
  public:
   // Takes a finished descriptor of an execution plan.
-  Plan(Descriptor plan, std::string name);
+  Plan(Descriptor plan, std::string name, EngineNotes notes = {});
   // Reads what json() wrote, for the card of the handle.
   static Plan from_json(const Target& target, const std::string& json, std::string name);
 
   const std::string& name() const { return name_; }  // "engine 57 (2=19, 3=0)"
+  const EngineNotes& notes() const { return notes_; }
   std::size_t workspace_bytes() const { return workspace_bytes_; }
   // For plan files: holds the compiled code, where it was compiled at run time.
   std::string json() const;
@@ -37,6 +38,7 @@ class Plan {
  private:
   Descriptor plan_;
   std::string name_;
+  EngineNotes notes_;
   std::size_t workspace_bytes_ = 0;
 };
 

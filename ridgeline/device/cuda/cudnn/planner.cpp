@@ -24,6 +24,11 @@ unsigned bits_of(const Descriptor& engine, Attribute attribute, int room) {
 
 }  // namespace
 
+std::string PlanRules::text() const {
+  return std::string(tensor_cores ? "tensor cores" : "f32") + (repeatable ? ", repeatable" : "") +
+         (high_precision ? ", high precision" : "") + ", workspace " + std::to_string(workspace_bytes >> 20) + " MB";
+}
+
 EngineNotes notes_of(const Descriptor& configuration) {
   const Descriptor engine = engine_of(configuration);
   return {bits_of<NumericalNote>(engine, Attribute::engine_numerical_notes, kNumericalNotes),
@@ -85,7 +90,8 @@ std::optional<Plan> Candidates::next() {
       name = name_of(configuration);
       if (std::find(names_.begin(), names_.end(), name) != names_.end()) continue;  // both lists have it
       names_.push_back(name);
-      if (const std::string reason = broken_rule(rules_, notes_of(configuration)); !reason.empty()) {
+      const EngineNotes notes = notes_of(configuration);
+      if (const std::string reason = broken_rule(rules_, notes); !reason.empty()) {
         refusals_.push_back(reason);
         continue;
       }
@@ -94,7 +100,7 @@ std::optional<Plan> Candidates::next() {
       descriptor.set(Attribute::plan_configuration, configuration);
       if (target_.description() != nullptr) descriptor.set(Attribute::plan_device, *target_.description());
       descriptor.finalize();
-      Plan plan(std::move(descriptor), name);
+      Plan plan(std::move(descriptor), name, notes);
       if (plan.workspace_bytes() <= rules_.workspace_bytes) return plan;
       refusals_.push_back("needs more than " + std::to_string(rules_.workspace_bytes >> 20) + " MB of workspace");
     } catch (const Failure& failure) {

@@ -24,6 +24,8 @@ struct PlanRules {
   // No algorithm that trades accuracy for fewer multiplications.
   bool high_precision = false;
   std::size_t workspace_bytes = std::size_t{512} << 20;
+  // For keys of kept plans.
+  std::string text() const;
 };
 
 // The engines that the heuristics name for one graph. It lives no longer than the target.
