@@ -21,7 +21,7 @@ class Event {
   const Device& device() const { return device_; }
   // The host waits until it is reached; throws the error of the work in front of it. Any thread.
   virtual void wait() = 0;
-  // Whether wait() would return or throw at once.
+  // Whether it is reached; throws then where wait() would.
   virtual bool reached() = 0;
   // When it was reached, by the host's clock. Of a timed event (Device::make_timed_event) that is reached.
   virtual std::chrono::steady_clock::time_point when() = 0;

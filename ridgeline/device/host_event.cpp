@@ -34,7 +34,9 @@ void HostEvent::wait_for(std::uint64_t record) {
 
 bool HostEvent::reached() {
   const std::lock_guard lock(mutex_);
-  return reached_ >= recorded_;
+  if (reached_ < recorded_) return false;
+  if (error_ && recorded_ >= first_failed_ && recorded_ <= last_failed_) std::rethrow_exception(error_);
+  return true;
 }
 
 std::chrono::steady_clock::time_point HostEvent::when() {

@@ -114,6 +114,7 @@ std::unique_ptr<Kernel> SimulatedDevice::collective(const CollectiveRequest& req
   auto kernel = std::make_unique<SimulatedKernel>();
   kernel->device = this;
   kernel->reference = make_collective_kernel(request);
+  kernel->replays = false;  // it talks to the ranks of the process
   kernel->name = "simulated " + kernel->reference->name;
   kernel->input_bytes.assign(request.bytes.begin(), request.bytes.end());
   kernel->output_bytes = {request.pending_bytes};

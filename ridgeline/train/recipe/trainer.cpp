@@ -315,7 +315,7 @@ class Trainer {
                                                                     .bad_samples = recipe_.bad_samples,
                                                                     .trace = session_.trace(),
                                                                     .log = &session_.log()},
-                                              model_->network().columns);
+                                              model_->network().columns, &session_.device());
     data_feed_ = feed.get();
     feed_ = std::move(feed);
   }
