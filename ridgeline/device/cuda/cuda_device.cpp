@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/log.h"
 #include "ridgeline/device/collective_kernel.h"
 #include "ridgeline/device/cuda/device_stream.h"
+#include "ridgeline/device/cuda/plans/libraries.h"
 #include "ridgeline/device/cuda/table/kernel_table.h"
 
 namespace ridgeline::cuda {
@@ -119,6 +121,18 @@ std::unique_ptr<Recording> CudaDevice::record(FunctionRef<void()> body) {
   } const end{recording_};
   recording_ = true;
   return std::make_unique<DeviceRecording>(stream, body);
+}
+
+Libraries& CudaDevice::libraries() {
+  if (!libraries_) {
+    context_->enter();
+    LibrariesOptions options{.warn = [name = options_.name](const std::string& line) {
+      Log().warning(fmt::format("[{}] {}", name, line));
+    }};
+    if (options_.tune) options.clock = card_clock(context_);
+    libraries_ = Libraries::open(context_->info().name, context_->info().driver_version, std::move(options));
+  }
+  return *libraries_;
 }
 
 std::vector<KernelEntry> CudaDevice::kernels(std::string_view op) const {

@@ -23,11 +23,13 @@ namespace ridgeline::cuda {
 
 struct KernelRow;
 class DeviceStream;
+class Libraries;
 
 struct CudaDeviceOptions {
   std::string name = "cuda";
   KernelPromise promise;
   std::span<const KernelImage> images;  // of our kernels, which stay
+  bool tune = false;                    // plans of NVIDIA's libraries are chosen by time
 };
 
 class CudaDevice final : public Device {
@@ -62,6 +64,9 @@ class CudaDevice final : public Device {
   const std::shared_ptr<Context>& shared_context() const { return context_; }
   // Of a kernel of ours; all are loaded when the device is made, so that a capture loads none.
   FunctionHandle function(const KernelRow& row) const { return functions_.at(&row); }
+  // cuDNN and cuBLASLt for this card, opened at the first call; an Error where one is not there. By the thread that
+  // compiles programs.
+  Libraries& libraries();
   // Whether bytes of the host lie in pinned memory of this device.
   bool is_pinned(const void* address, std::size_t bytes) const;
   bool recording() const { return recording_; }
@@ -77,6 +82,7 @@ class CudaDevice final : public Device {
   std::map<const char*, std::size_t> pinned_;
   std::size_t held_ = 0;  // bytes of device memory
   bool recording_ = false;
+  std::unique_ptr<Libraries> libraries_;
   std::array<std::unique_ptr<DeviceStream>, 3> streams_;  // by purpose; last: they use all of the above
   std::unique_ptr<CudaEvent> base_;                        // of timed events, and when it was reached
   std::chrono::steady_clock::time_point base_time_;

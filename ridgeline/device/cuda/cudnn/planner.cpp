@@ -26,6 +26,7 @@ unsigned bits_of(const Descriptor& engine, Attribute attribute, int room) {
 
 std::string PlanRules::text() const {
   return std::string(tensor_cores ? "tensor cores" : "f32") + (repeatable ? ", repeatable" : "") +
+         (compiled ? "" : ", compiled before") +
          (high_precision ? ", high precision" : "") + ", workspace " + std::to_string(workspace_bytes >> 20) + " MB";
 }
 
@@ -52,6 +53,9 @@ std::string broken_rule(const PlanRules& rules, const EngineNotes& notes) {
   if (!rules.tensor_cores && notes.has(NumericalNote::down_converts_inputs)) return "rounds f32 operands";
   if (notes.has(NumericalNote::reduced_precision_reduction)) return "sums in less than f32";
   if (rules.repeatable && notes.has(NumericalNote::nondeterministic)) return "its bits vary from run to run";
+  if (!rules.compiled && notes.has(BehaviorNote::compiled_at_run_time)) {
+    return "is compiled at run time, and nobody promises its bits";
+  }
   if (rules.high_precision && (notes.has(NumericalNote::winograd) || notes.has(NumericalNote::fft))) {
     return "trades accuracy for fewer multiplications";
   }

@@ -21,6 +21,8 @@ struct PlanRules {
   bool tensor_cores = true;
   // No engine that says that its bits vary from run to run.
   bool repeatable = true;
+  // Engines that are compiled at run time as well: the library's notes about their bits cannot be trusted.
+  bool compiled = true;
   // No algorithm that trades accuracy for fewer multiplications.
   bool high_precision = false;
   std::size_t workspace_bytes = std::size_t{512} << 20;

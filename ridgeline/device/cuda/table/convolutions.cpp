@@ -135,10 +135,16 @@ KernelChoice make_depthwise_weights(const KernelRequest& request) {
 
 constexpr KernelEntry kConvolutions[] = {
     own_entry("conv2d", "depthwise", make_depthwise_forward),
+    library_entry("conv2d", "cudnn_tf32", make_library_convolution, "tf32"),
+    library_entry("conv2d", "cudnn", make_library_convolution),
     own_entry("conv2d", "direct", make_direct_forward),
     own_entry("conv2d_bwd_data", "depthwise", make_depthwise_data),
+    library_entry("conv2d_bwd_data", "cudnn_tf32", make_library_convolution, "tf32"),
+    library_entry("conv2d_bwd_data", "cudnn", make_library_convolution),
     own_entry("conv2d_bwd_data", "direct", make_direct_data),
     own_entry("conv2d_bwd_weights", "depthwise", make_depthwise_weights),
+    library_entry("conv2d_bwd_weights", "cudnn_tf32", make_library_convolution, "tf32"),
+    library_entry("conv2d_bwd_weights", "cudnn", make_library_convolution),
     own_entry("conv2d_bwd_weights", "direct", make_direct_weights),
 };
 

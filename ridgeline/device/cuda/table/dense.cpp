@@ -74,8 +74,14 @@ KernelChoice make_direct_dense_weights(const KernelRequest& request) {
 }
 
 constexpr KernelEntry kDense[] = {
+    library_entry("dense", "cublaslt_tf32", make_library_dense, "tf32"),
+    library_entry("dense", "cublaslt", make_library_dense),
     own_entry("dense", "direct", make_direct_dense),
+    library_entry("dense_bwd_data", "cublaslt_tf32", make_library_dense, "tf32"),
+    library_entry("dense_bwd_data", "cublaslt", make_library_dense),
     own_entry("dense_bwd_data", "direct", make_direct_dense_data),
+    library_entry("dense_bwd_weights", "cublaslt_tf32", make_library_dense, "tf32"),
+    library_entry("dense_bwd_weights", "cublaslt", make_library_dense),
     own_entry("dense_bwd_weights", "direct", make_direct_dense_weights),
 };
 

@@ -69,4 +69,13 @@ constexpr KernelEntry own_entry(std::string_view op, std::string_view name, Entr
   return {op, name, Provider::own, factory, storage, Arithmetic::f32, {Reproducibility::portable, true}};
 }
 
+// A kernel of NVIDIA's libraries: its bits are the card's. `fp32_compute`: how it multiplies f32 values, where not so.
+constexpr KernelEntry library_entry(std::string_view op, std::string_view name, EntryFactory factory,
+                                    std::string_view fp32_compute = {}) {
+  const DTypeSet storage = fp32_compute.empty() ? kCardTypes : DTypeSet{DType::f32};
+  return {op,      name,           Provider::library,
+          factory, storage,        Arithmetic::f32,
+          {Reproducibility::deterministic, true, fp32_compute}};
+}
+
 }  // namespace ridgeline::cuda

@@ -13,7 +13,7 @@
 #include "ridgeline/device/cuda/cudnn/node.h"
 #include "ridgeline/device/cuda/cudnn/planner.h"
 #include "tests/device/cuda/card/card_memory.h"
-#include "tests/device/cuda/model_layers.h"
+#include "tests/device/cuda/plans/model_layers.h"
 
 namespace ridgeline::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/device/cuda/model_layers.h"
+#include "tests/device/cuda/plans/model_layers.h"
 
 #include <algorithm>
 
