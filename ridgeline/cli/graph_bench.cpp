@@ -11,7 +11,6 @@
 #include "ridgeline/compile/measure.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/isa.h"
 
 namespace ridgeline::cli {
 namespace {
@@ -49,9 +48,9 @@ int run(const BenchFlags& given) {
     flops += launch.cost.flops;
     bytes += launch.cost.bytes;
   }
-  const device::MachineLimits limits = device::measure_limits();
+  const DeviceRates limits = run.session().device().measured_rates().best;
   const double limit = milliseconds_at_limit(launches, limits);
-  const std::string_view isa = device::name_of(device::active_isa());
+  const std::string isa = run.session().device().architecture();
   if (flags.json) {
     const nlohmann::json object{{"graph", graph.name},
                                 {"device", flags.how.session.device},
@@ -63,9 +62,9 @@ int run(const BenchFlags& given) {
                                 {"launches", launches.size()},
                                 {"gflops", flops / times.milliseconds / 1e6},
                                 {"gigabytes_per_second", bytes / times.milliseconds / 1e6},
-                                {"peak_gflops", limits.f32_gflops},
-                                {"peak_bf16_gflops", limits.bf16_gflops},
-                                {"peak_gigabytes_per_second", limits.gigabytes},
+                                {"peak_gflops", limits.f32_flops / 1e9},
+                                {"peak_bf16_gflops", limits.bf16_flops / 1e9},
+                                {"peak_gigabytes_per_second", limits.memory_bytes / 1e9},
                                 {"ms_at_limit", limit},
                                 {"share_of_limit", limit / times.milliseconds},
                                 {"warnings", program.warnings()}};
@@ -77,7 +76,7 @@ int run(const BenchFlags& given) {
              times.fastest, times.slowest, times.runs, launches.size(), flops / times.milliseconds / 1e6,
              bytes / times.milliseconds / 1e6);
   fmt::print("the machine's limit, measured ({:.0f} GFLOP/s {}, {:.1f} GB/s from memory): {:.4f} ms, share {:.2f}{}\n",
-             limits.f32_gflops, isa, limits.gigabytes, limit, limit / times.milliseconds,
+             limits.f32_flops / 1e9, isa, limits.memory_bytes / 1e9, limit, limit / times.milliseconds,
              limit > times.milliseconds ? " (from caches)" : "");
   for (const std::string& line : program.warnings()) fmt::print("warning: {}\n", line);
   return 0;

@@ -26,7 +26,7 @@ void add_to(StepPart& sum, const StepPart& part) {
 
 }  // namespace
 
-std::string launch_table(std::span<const LaunchReport> launches, const device::MachineLimits& limits, double least) {
+std::string launch_table(std::span<const LaunchReport> launches, const DeviceRates& limits, double least) {
   std::string text = fmt::format("{:<44}{:>10}{:>8}{:>9}{:>9}{:>9}{:>10}{:>8}{:>7}  {}\n", "launch", "ms", "gap",
                                  "GFLOP", "done", "MB", "GFLOP/s", "GB/s", "share", "kernel");
   const std::vector<double> gaps = gaps_before(launches);
@@ -41,7 +41,7 @@ std::string launch_table(std::span<const LaunchReport> launches, const device::M
   return text;
 }
 
-std::string part_table(std::span<const LaunchReport> launches, const device::MachineLimits& limits) {
+std::string part_table(std::span<const LaunchReport> launches, const DeviceRates& limits) {
   const std::vector<StepPart> parts = parts_of(launches, limits);
   StepPart whole, rest;
   for (const StepPart& part : parts) add_to(whole, part);
@@ -65,8 +65,8 @@ std::string part_table(std::span<const LaunchReport> launches, const device::Mac
   }
   const std::vector<double> gaps = gaps_before(launches);
   text += fmt::format("; between launches {:.2f} ms\n", std::accumulate(gaps.begin(), gaps.end(), 0.0));
-  return text + fmt::format("limits: {:.0f} GFLOP/s in f32, {:.0f} in bf16, {:.1f} GB/s\n", limits.f32_gflops,
-                            limits.bf16_gflops, limits.gigabytes);
+  return text + fmt::format("limits: {:.0f} GFLOP/s in f32, {:.0f} in bf16, {:.1f} GB/s\n", limits.f32_flops / 1e9,
+                            limits.bf16_flops / 1e9, limits.memory_bytes / 1e9);
 }
 
 }  // namespace ridgeline::cli

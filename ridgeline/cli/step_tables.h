@@ -12,10 +12,10 @@ namespace ridgeline::cli {
 
 // A line for each launch of the last profiled run that took `least` milliseconds or more: its time, the time before it
 // in which none ran, FLOPs by the formula and as done, bytes, and its share of the limit.
-std::string launch_table(std::span<const LaunchReport> launches, const device::MachineLimits& limits, double least);
+std::string launch_table(std::span<const LaunchReport> launches, const DeviceRates& limits, double least);
 
 // Kinds of ops that took a hundredth of the step or more, as a Markdown table, the rest in one line; then the three
 // that are farthest from their limits, and the time between launches.
-std::string part_table(std::span<const LaunchReport> launches, const device::MachineLimits& limits);
+std::string part_table(std::span<const LaunchReport> launches, const DeviceRates& limits);
 
 }  // namespace ridgeline::cli

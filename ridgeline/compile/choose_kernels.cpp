@@ -1,6 +1,7 @@
 #include "ridgeline/compile/choose_kernels.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "ridgeline/compile/first_accepting.h"
@@ -108,11 +109,14 @@ std::vector<std::string> emulations(const Graph& graph, const std::vector<Choice
           " compute in f32 between conversions (the values are exact, the time is that of f32 and more): " + names};
 }
 
-std::vector<std::string> halved_products(const std::vector<Choice>& choices) {
-  const auto count = std::count_if(choices.begin(), choices.end(),
-                                   [](const Choice& choice) { return choice.kernel && choice.kernel->halves; });
-  if (count == 0) return {};
-  return {std::to_string(count) + " f32 ops multiply by three products of bf16 halves: fp32_compute is bf16x3"};
+std::vector<std::string> remarks(const std::vector<Choice>& choices) {
+  std::map<std::string_view, int> counts;
+  for (const Choice& choice : choices) {
+    if (choice.kernel && !choice.kernel->remark.empty()) ++counts[choice.kernel->remark];
+  }
+  std::vector<std::string> lines;
+  for (const auto& [remark, count] : counts) lines.push_back(std::to_string(count) + " " + std::string(remark));
+  return lines;
 }
 
 std::string kernel_plan(const std::vector<Choice>& choices) {

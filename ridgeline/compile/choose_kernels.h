@@ -43,8 +43,8 @@ std::vector<std::string> refused_fusions(const Graph& graph, const std::vector<C
 // A line where ops on bf16 or f16 run on kernels of another type, or none.
 std::vector<std::string> emulations(const Graph& graph, const std::vector<Choice>& choices);
 
-// A line where f32 products are made of bf16 halves, or none.
-std::vector<std::string> halved_products(const std::vector<Choice>& choices);
+// A line for each remark of kernels (Kernel::remark), with how many of them make it.
+std::vector<std::string> remarks(const std::vector<Choice>& choices);
 
 // A hash of what was chosen by time (device/kernel_tuner.h); empty where nothing was.
 std::string kernel_plan(const std::vector<Choice>& choices);

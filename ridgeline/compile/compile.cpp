@@ -103,6 +103,8 @@ PassContext context_of(Session& session, const CompileOptions& options) {
   PassContext context{.fusion = session.device().fusion_limits(), .keep_apart = {}, .fused = {}};
   context.precision = options.precision;
   context.distribution = options.distribution;
+  const DeviceRates rates = session.device().rates();
+  context.flops_per_byte = {rates.flops_per_byte(DType::f32), rates.flops_per_byte(DType::bf16)};
   context.takes = [&session](std::string_view op, DType dtype) {
     const std::vector<KernelEntry> entries = session.device().kernels(op);
     return std::any_of(entries.begin(), entries.end(),
@@ -156,7 +158,7 @@ void keep_apart(const std::vector<std::string>& refused, Session& session, PassC
 std::optional<Plan> try_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context,
                              Watch& watch) {
   Graph rewritten = rewrite(graph, session, options, context, watch);
-  check_memory(rewritten);
+  check_memory(rewritten, session.device());
   Lowering lowering = [&] {
     const Phase phase(session, "lower");
     return lower(std::move(rewritten), target_of(session, options), session.parameters(), context.fused);

@@ -7,19 +7,19 @@
 #include "ridgeline/compile/constant_values.h"
 #include "ridgeline/compile/first_accepting.h"
 #include "ridgeline/compile/pack_in_place.h"
+#include "ridgeline/compile/plan_builder.h"
 #include "ridgeline/device/collective_kernel.h"
-#include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/graph/op/collective.h"
 #include "ridgeline/graph/pass/derived_casts.h"
 
 namespace ridgeline {
 namespace {
 
-class Emitter {
+class Emitter : PlanBuilder {
  public:
   Emitter(Graph graph, std::vector<Choice> choices, const OpTeams& teams, const Target& target,
           const ParameterStore& store)
-      : target_(target), store_(store), choices_(std::move(choices)), teams_(teams) {
+      : PlanBuilder(target), store_(store), choices_(std::move(choices)), teams_(teams) {
     plan_.graph = std::move(graph);
     plan_.lane_team = teams.lane;
     plan_.buffer_of_value.assign(plan_.graph.values.size(), -1);
@@ -51,24 +51,9 @@ class Emitter {
   }
 
  private:
-  const ValueInfo& value(ValueId id) const { return plan_.graph.value(id); }
-  int& buffer_of(ValueId id) { return plan_.buffer_of_value[static_cast<std::size_t>(id)]; }
-  Buffer& buffer(int index) { return plan_.buffers[static_cast<std::size_t>(index)]; }
   bool is_argument(ValueId id) {
     const auto& arguments = plan_.graph.arguments;
     return std::find(arguments.begin(), arguments.end(), id) != arguments.end();
-  }
-
-  // True when kernels of `device` can use the buffer where it lies.
-  bool reachable(int index, const Device* device) {
-    const Device* home = buffer(index).device;
-    return home == device || (home->host_memory() && device->host_memory());
-  }
-
-  int add_buffer(Buffer b) {
-    b.bytes = b.layout.bytes(b.type);
-    plan_.buffers.push_back(std::move(b));
-    return static_cast<int>(plan_.buffers.size()) - 1;
   }
 
   void add_argument(ValueId id) {
@@ -90,7 +75,8 @@ class Emitter {
   void set_arguments_aside() {
     const auto set_aside = [&](ValueId id) {
       auto [it, is_new] = aside_.try_emplace(id, -1);
-      if (is_new) it->second = add_copy(buffer_of(id), buffer(buffer_of(id)).device, id);
+      const int from = on_device(buffer_of(id), id);
+      if (is_new) it->second = add_copy(from, buffer(from).device, id);
     };
     for (const Return& r : plan_.graph.returns) {
       if (is_argument(r.value)) set_aside(r.value);
@@ -123,11 +109,29 @@ class Emitter {
       keep(id, current, stored, first);
     }
     if (!reachable(current, device)) {
+      if (device == &target_.device) {
+        if (const int copied = on_device(current, id); copied != current) return copied;
+      }
       const std::size_t first = plan_.launches.size();
       current = add_copy(current, device, id);
       keep(id, current, stored, first);
     }
     return current;
+  }
+
+  // Of an input of a device with memory of its own: the buffer there that the program fills in front of each run. Of
+  // all else the buffer itself.
+  int on_device(int index, ValueId id) {
+    if (buffer(index).home != BufferHome::input || target_.device.host_memory() ||
+        buffer(index).device == &target_.device)
+      return index;
+    for (const int copy : copies_[id]) {
+      if (buffer(copy).home == BufferHome::input) return copy;
+    }
+    const int copied = add_buffer(
+        {.home = BufferHome::input, .name = buffer(index).name, .device = &target_.device, .type = value(id).type});
+    copies_[id].push_back(copied);
+    return copied;
   }
 
   // A parameter's copy of another type, in `layout`: made from its home at once where the layouts know how, else by way
@@ -141,7 +145,7 @@ class Emitter {
     const DType from = value(parameter).type.dtype;
     const DType to = value(id).type.dtype;
     int made = -1;
-    if (auto kernel = make_cast_conversion(from, buffer(home).layout, to, layout)) {
+    if (auto kernel = buffer(home).device->cast_conversion(from, buffer(home).layout, to, layout)) {
       made = add_form(id, home, layout, std::move(kernel));
     } else {
       const int plain = buffer(home).layout.plain() ? home : convert(home, {}, parameter);
@@ -207,49 +211,6 @@ class Emitter {
     for (int b : made) {
       if (read.contains(b) && buffer(b).home == BufferHome::arena) buffer(b).home = BufferHome::kept;
     }
-  }
-
-  int add_copy(int from, Device* device, ValueId id) {
-    const int to = add_buffer(
-        {.name = buffer(from).name, .device = device, .layout = buffer(from).layout, .type = value(id).type});
-    Launch launch;
-    launch.kind = LaunchKind::copy;
-    launch.device = buffer(from).device->host_memory() ? device : buffer(from).device;
-    launch.inputs = {from};
-    launch.outputs = {to};
-    launch.node = node_;
-    plan_.launches.push_back(std::move(launch));
-    return to;
-  }
-
-  // Conversions read and write host memory: those of another device's values run on the CPU.
-  int convert(int from, Layout layout, ValueId id) {
-    if (!buffer(from).device->host_memory()) from = add_copy(from, &target_.cpu, id);
-    const int to = add_buffer({.name = buffer(from).name,
-                               .device = buffer(from).device,
-                               .layout = std::move(layout),
-                               .type = value(id).type});
-    add_conversion(from, to, id);
-    return to;
-  }
-
-  void add_conversion(int from, int to, ValueId id) {
-    Launch launch;
-    launch.device = buffer(to).device;
-    launch.kernel = make_conversion_kernel(value(id).type, buffer(from).layout, buffer(to).layout);
-    launch.inputs = {from};
-    launch.outputs = {to};
-    launch.scratch = add_scratch(*launch.kernel, launch.device);
-    launch.node = node_;
-    launch.converts = true;
-    plan_.launches.push_back(std::move(launch));
-  }
-
-  // A kernel's workspace, or -1 if it needs none.
-  int add_scratch(const Kernel& kernel, Device* device) {
-    if (kernel.scratch_bytes == 0) return -1;
-    const ValueType bytes{DType::u8, Shape{static_cast<std::int64_t>(kernel.scratch_bytes)}};
-    return add_buffer({.device = device, .type = bytes, .scratch = true});
   }
 
   void emit_start(const Node& node, Choice& choice) {
@@ -394,10 +355,14 @@ class Emitter {
 
   // The last launch of a value on its way into the store writes there directly.
   void write_into(int to, int from, ValueId id) {
+    from = on_device(from, id);
     if (buffer(from).layout != buffer(to).layout) {
-      if (buffer(from).device == buffer(to).device && buffer(to).device->host_memory()) {
-        add_conversion(from, to, id);
-        return;
+      Device& device = *buffer(to).device;
+      if (buffer(from).device == &device) {
+        if (auto kernel = device.conversion(value(id).type, buffer(from).layout, buffer(to).layout)) {
+          add_conversion(from, to, std::move(kernel));
+          return;
+        }
       }
       from = convert(from, buffer(to).layout, id);
     }
@@ -453,11 +418,9 @@ class Emitter {
     Packing packing;
   };
 
-  const Target& target_;
   const ParameterStore& store_;
   std::vector<Choice> choices_;
   const OpTeams& teams_;
-  Plan plan_;
   std::map<ValueId, std::vector<int>> copies_;
   std::map<ValueId, ValueId> casts_;  // of parameters, by result
   // The first cast of a parameter to a type stands for all of them.
@@ -467,7 +430,6 @@ class Emitter {
   std::map<ValueId, int> aside_;  // copies of arguments, made before the first op
   std::vector<bool> constant_;    // by value: computed from stored values alone
   bool in_constant_ = false;      // the node in progress gives such a value
-  int node_ = -1;
 };
 
 }  // namespace

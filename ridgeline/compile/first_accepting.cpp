@@ -5,10 +5,18 @@
 #include "ridgeline/device/kernel_tuner.h"
 
 namespace ridgeline {
+namespace {
 
-Accepted first_accepting(const KernelRequest& asked, const Device& device, Log& log) {
-  KernelRequest request = asked;
+KernelRequest asked_of(Device& device, KernelRequest request) {
   request.promise = device.promise();
+  request.device = &device;
+  return request;
+}
+
+}  // namespace
+
+Accepted first_accepting(const KernelRequest& asked, Device& device, Log& log) {
+  const KernelRequest request = asked_of(device, asked);
   Accepted accepted;
   for (const KernelEntry& entry : device.kernels(request.node.op)) {
     KernelChoice choice = entry.make(request);
@@ -28,8 +36,7 @@ Accepted first_accepting(const KernelRequest& asked, const Device& device, Log& 
 Accepted best_accepting(const KernelRequest& asked, Device& device, Log& log) {
   KernelTuner* const tuner = device.tuner();
   if (tuner == nullptr) return first_accepting(asked, device, log);
-  KernelRequest request = asked;
-  request.promise = device.promise();
+  const KernelRequest request = asked_of(device, asked);
   auto fastest = tuner->choose(request, device);
   if (!fastest) return first_accepting(asked, device, log);
   log.trace("dispatch", request.node.name + ": " + fastest->kernel->name + " (" + fastest->reason + ")");
@@ -46,9 +53,8 @@ KernelRequest plain_request(const Graph& graph, const Node& node) {
 namespace {
 
 // The name of the first entry that takes the node; "" where it is one between conversions, or there is none.
-std::string_view first_entry(const Graph& graph, const Node& node, const Device& device) {
-  KernelRequest request = plain_request(graph, node);
-  request.promise = device.promise();
+std::string_view first_entry(const Graph& graph, const Node& node, Device& device) {
+  const KernelRequest request = asked_of(device, plain_request(graph, node));
   for (const KernelEntry& entry : device.kernels(node.op)) {
     const KernelChoice choice = entry.make(request);
     const auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice);
@@ -59,7 +65,7 @@ std::string_view first_entry(const Graph& graph, const Node& node, const Device&
 
 }  // namespace
 
-bool keeps_kernel(const Graph& graph, const Node& plain, const Node& merged, const Device& device, Log& log) {
+bool keeps_kernel(const Graph& graph, const Node& plain, const Node& merged, Device& device, Log& log) {
   const std::string_view after = first_entry(graph, merged, device);
   const std::string_view before = after.empty() ? "" : first_entry(graph, plain, device);
   if (!after.empty() && after == before) return true;

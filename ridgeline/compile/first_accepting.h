@@ -22,7 +22,7 @@ struct Accepted {
 };
 
 // Kernels must keep the device's promise. Every refusal and the choice go to the log's component "dispatch".
-Accepted first_accepting(const KernelRequest& request, const Device& device, Log& log);
+Accepted first_accepting(const KernelRequest& request, Device& device, Log& log);
 
 // The fastest, where the device chooses by time (device/kernel_tuner.h), with its reason in the same log; else the
 // first.
@@ -34,7 +34,7 @@ KernelRequest plain_request(const Graph& graph, const Node& node);
 // Whether the first entry that takes `merged`, an op into which others were merged, is that which takes `plain`, the op
 // without them (of the same name where they are entries of two ops). False where either falls to conversions around a
 // kernel of another type. The answer goes to the log's component "dispatch" where it is no.
-bool keeps_kernel(const Graph& graph, const Node& plain, const Node& merged, const Device& device, Log& log);
+bool keeps_kernel(const Graph& graph, const Node& plain, const Node& merged, Device& device, Log& log);
 
 // The Error for an op without a kernel: "op NAME (OP) (file:line) has no kernel on device D<addition>: reasons".
 NodeError no_kernel(const Graph& graph, const Node& node, const Device& device, const Accepted& accepted,

@@ -3,20 +3,10 @@
 #include <algorithm>
 
 namespace ridgeline {
-namespace {
 
-// Orders of magnitude of one core; only relations matter. Handing work to a team and waiting for it takes tens of
-// microseconds where its threads sleep in between (docs/core.md).
-constexpr double kFlops = 1e11;
-constexpr double kBytes = 1e10;
-constexpr double kLaunch = 1e-6;
-constexpr double kTeam = 1e-5;
-
-}  // namespace
-
-double launch_seconds(const Cost& cost, int threads) {
-  const double work = std::max(cost.flops / kFlops, cost.bytes / kBytes) / threads;
-  return kLaunch + work + (threads > 1 ? kTeam : 0.0);
+double launch_seconds(const Cost& cost, int threads, const DeviceRates& rates) {
+  const double work = rates.seconds(cost.flops, cost.bytes) / threads;
+  return rates.launch_seconds + work + (threads > 1 ? rates.barrier_seconds : 0.0);
 }
 
 int LaneSchedule::add(double seconds, std::span<const int> after) {

@@ -7,12 +7,14 @@
 #include <span>
 #include <vector>
 
+#include "ridgeline/device/rates.h"
 #include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
 
-// A guess of how long a launch takes on a team of so many threads, for comparing launches with each other.
-double launch_seconds(const Cost& cost, int threads);
+// A guess of how long a launch takes on a team of so many threads, for comparing launches with each other. `rates` of
+// one of them.
+double launch_seconds(const Cost& cost, int threads, const DeviceRates& rates);
 
 class LaneSchedule {
  public:

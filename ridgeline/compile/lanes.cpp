@@ -31,7 +31,7 @@ void assign(Plan& plan, Section& section, int lanes, const Places& places) {
     for (int j = 0; j < i - section.first; ++j) {
       if (meet(touched[static_cast<std::size_t>(j)], touched.back())) after.push_back(j);
     }
-    const int lane = schedule.add(launch_seconds(cost_of(plan, launch), plan.lane_team), after);
+    const int lane = schedule.add(launch_seconds(cost_of(plan, launch), plan.lane_team, launch.device->rates()), after);
     section.lanes[static_cast<std::size_t>(lane)].push_back(i);
     lane_of.push_back(lane);
     // The last of each lane stands for those before it.

@@ -59,7 +59,7 @@ Lowering lower(Graph graph, const Target& target, ParameterStore& store, const N
   if (!settled.refused.empty()) return {{}, std::move(settled.refused)};
   std::vector<std::string> warnings = hot_references(graph, settled.choices);
   for (std::string& line : emulations(graph, settled.choices)) warnings.push_back(std::move(line));
-  for (std::string& line : halved_products(settled.choices)) warnings.push_back(std::move(line));
+  for (std::string& line : remarks(settled.choices)) warnings.push_back(std::move(line));
   if (!settled.placement.moved.empty()) warnings.push_back(moved_line(settled.placement, target));
   fix_homes(graph, settled.layouts->groups(), store);
   std::string by_time = kernel_plan(settled.choices);

@@ -19,12 +19,11 @@ RunTimes time_runs(Program& program, int runs) {
   return {.milliseconds = times[times.size() / 2], .fastest = times.front(), .slowest = times.back(), .runs = runs};
 }
 
-double milliseconds_at_limit(const LaunchReport& launch, const device::MachineLimits& limits) {
-  const double gflops = launch.bf16_products ? limits.bf16_gflops : limits.f32_gflops;
-  return std::max(launch.flops_done / gflops, launch.cost.bytes / limits.gigabytes) / 1e6;
+double milliseconds_at_limit(const LaunchReport& launch, const DeviceRates& limits) {
+  return std::max(launch.flops_done / limits.flops(launch.products), launch.cost.bytes / limits.memory_bytes) * 1e3;
 }
 
-double milliseconds_at_limit(std::span<const LaunchReport> launches, const device::MachineLimits& limits) {
+double milliseconds_at_limit(std::span<const LaunchReport> launches, const DeviceRates& limits) {
   double milliseconds = 0;
   for (const LaunchReport& launch : launches) {
     if (launch.ran) milliseconds += milliseconds_at_limit(launch, limits);
@@ -49,7 +48,7 @@ std::vector<double> gaps_before(std::span<const LaunchReport> launches) {
   return gaps;
 }
 
-std::vector<StepPart> parts_of(std::span<const LaunchReport> launches, const device::MachineLimits& limits) {
+std::vector<StepPart> parts_of(std::span<const LaunchReport> launches, const DeviceRates& limits) {
   std::map<std::string, StepPart> parts;
   std::map<std::string, double> farthest;
   for (const LaunchReport& launch : launches) {

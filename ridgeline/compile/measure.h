@@ -1,6 +1,6 @@
 // ridgeline/compile/measure.h
 //
-// What a compiled program takes: its time, beside what the machine could do at best, and where the difference lies.
+// What a compiled program takes: its time, beside what the device could do at best, and where the difference lies.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ridgeline/compile/program.h"
-#include "ridgeline/device/cpu/limits.h"
+#include "ridgeline/device/rates.h"
 
 namespace ridgeline {
 
@@ -21,11 +21,11 @@ struct RunTimes {
 // Times `runs` runs after two that touch memory and let the library make its code.
 RunTimes time_runs(Program& program, int runs);
 
-// Milliseconds that a launch would take if it were bound by the machine alone: by the arithmetic that its kernel does,
-// or by its operands and results moved once, whichever takes longer.
-double milliseconds_at_limit(const LaunchReport& launch, const device::MachineLimits& limits);
+// Milliseconds that a launch would take if it were bound by the device alone (Device::measured_rates, the best): by the
+// arithmetic that its kernel does, or by its operands and results moved once, whichever takes longer.
+double milliseconds_at_limit(const LaunchReport& launch, const DeviceRates& limits);
 // The sum over those of the last run.
-double milliseconds_at_limit(std::span<const LaunchReport> launches, const device::MachineLimits& limits);
+double milliseconds_at_limit(std::span<const LaunchReport> launches, const DeviceRates& limits);
 
 // Milliseconds before each launch, by its place, in which none ran, in the last profiled run.
 std::vector<double> gaps_before(std::span<const LaunchReport> launches);
@@ -43,6 +43,6 @@ struct StepPart {
   double gap() const { return milliseconds - at_limit; }
 };
 // The kinds of ops of the last profiled run, that which is farthest from its limit first.
-std::vector<StepPart> parts_of(std::span<const LaunchReport> launches, const device::MachineLimits& limits);
+std::vector<StepPart> parts_of(std::span<const LaunchReport> launches, const DeviceRates& limits);
 
 }  // namespace ridgeline

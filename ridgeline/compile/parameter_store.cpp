@@ -30,12 +30,8 @@ void in_parts(std::size_t bytes, F&& part) {
 }
 
 void write_zeros(Device& device, DeviceMemory& memory, std::size_t bytes) {
-  if (device.host_memory()) {
-    char* to = static_cast<char*>(memory.address());
-    in_parts(bytes, [&](std::size_t at, std::size_t size) { std::memset(to + at, 0, size); });
-  } else {
-    write_device(device, memory, std::vector<std::byte>(bytes).data(), bytes);
-  }
+  device.stream().clear(memory.address(), bytes);
+  device.stream().synchronize();
 }
 
 }  // namespace

@@ -125,7 +125,11 @@ MemoryReport count_memory(const Plan& plan, const Occupants& occupants) {
   MemoryReport report;
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& b = plan.buffers[i];
-    if (b.home == BufferHome::input) report.inputs += b.bytes;
+    // The caller's memory, or two sets on the device, whichever steps read.
+    const bool copied = std::any_of(plan.buffers.begin(), plan.buffers.end(), [&](const Buffer& other) {
+      return other.home == BufferHome::input && other.name == b.name && !other.device->host_memory();
+    });
+    if (b.home == BufferHome::input && copied == !b.device->host_memory()) report.inputs += b.bytes * (copied ? 2 : 1);
     if (b.home == BufferHome::derived || b.home == BufferHome::kept) report.derived += b.bytes;
     if (b.home != BufferHome::arena || b.within >= 0 || !occupants.whole(static_cast<int>(i)).used()) continue;
     if (b.scratch)

@@ -3,84 +3,17 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <mutex>
 
 #include "ridgeline/compile/check_memory.h"
-#include "ridgeline/compile/lanes.h"
 #include "ridgeline/compile/place_arena.h"
-#include "ridgeline/compile/places.h"
+#include "ridgeline/compile/program_state.h"
 #include "ridgeline/core/threads.h"
 
 namespace ridgeline {
-struct Program::State {
-  explicit State(const Plan& plan) : places(plan), bases(static_cast<std::size_t>(places.spaces()), nullptr) {}
-
-  Places places;
-  std::vector<void*> bases;                           // by space; null of inputs, which each run may bind elsewhere
-  std::vector<std::unique_ptr<DeviceMemory>> memory;  // arenas and kept blocks
-  struct Input {
-    ValueType type;
-    Tensor value;                // keeps the memory alive that the launches read
-    std::vector<void**> places;  // in input_addresses
-  };
-  std::map<std::string, Input> inputs;              // by argument name
-  std::vector<std::vector<void*>> input_addresses;  // by launch
-  std::vector<std::vector<void*>> output_addresses;
-  std::vector<void*> scratch_addresses;
-  std::vector<double> milliseconds;
-  std::vector<double> started;                            // milliseconds after `begin`
-  std::chrono::steady_clock::time_point begin;            // of the last run
-  bool bound = false;                                     // every input has been bound
-  std::vector<std::unique_ptr<Event>> packed, exchanged;  // of each exchange: may begin, is over
-
-  struct Form {
-    const ParameterStore::Entry* entry = nullptr;
-    std::shared_ptr<DerivedForm> form;
-    bool stale = true;     // made in this run
-    bool updated = false;  // by the launch that updates the entry
-  };
-  std::map<int, Form> forms;                            // by buffer
-  std::vector<const Form*> form_of_launch;              // by launch: the form that it helps to make, or null
-  std::vector<ParameterStore::Entry*> written;          // entries that a run changes
-  std::vector<std::shared_ptr<const void>> leases;      // of all entries that the program has addresses of
-  std::vector<std::shared_ptr<void>> exchanged_blocks;  // of communicators
-  struct Source {
-    const ParameterStore::Entry* entry;
-    std::uint64_t version = 0;  // of which the constant launches were made; 0: never
-  };
-  std::vector<Source> constant_sources;
-  bool constants_made = false;     // in any run
-  bool constants_stale = true;     // made in this run
-  std::vector<std::int64_t> runs;  // by launch
-  std::vector<bool> ran;           // by launch: in the last run
-  // Of launches side by side: the last section's run, and by launch the one that has done it.
-  std::uint32_t round = 0;
-  std::vector<std::atomic<std::uint32_t>> done;
-
-  // What a run leaves, however it ends: the values that it may have written are new ones, and forms count as made only
-  // by a run that came to its end.
-  struct Ending {
-    State& state;
-    bool complete = false;
-    ~Ending() {
-      for (auto& [buffer, form] : state.forms) {
-        if (form.stale) form.form->version = complete ? form.entry->version : 0;
-      }
-      if (state.constants_stale) {
-        for (Source& source : state.constant_sources) source.version = complete ? source.entry->version : 0;
-      }
-      state.constants_made = state.constants_made || complete;
-      for (ParameterStore::Entry* entry : state.written) ++entry->version;
-      for (auto& [buffer, form] : state.forms) {
-        if (form.updated) form.form->version = complete ? form.entry->version : 0;
-      }
-    }
-  };
-};
-
 namespace {
 
 // An exchange that a trace shows, on the lane of the second stream's thread.
@@ -109,7 +42,7 @@ class TracedExchange final : public Kernel {
 Program::Program(Session& session, Plan plan, const MemoryReport& memory)
     : session_(session), plan_(std::move(plan)), memory_(memory), state_(std::make_unique<State>(plan_)) {
   session_.log().trace("memory", memory_.to_text());
-  check_memory(memory_);
+  check_memory(memory_, session_.device());
   for (ValueId id : plan_.graph.arguments) {
     const ValueInfo& info = plan_.graph.value(id);
     if (info.kind == ValueKind::input) state_->inputs[info.name].type = info.type;
@@ -135,12 +68,15 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   for (const Launch& launch : plan_.launches) {
     for (int b : launch.writes_forms) state_->forms.at(b).updated = true;
   }
-  for (int e = 0; e < plan_.events; ++e) {
-    state_->packed.push_back(std::make_unique<Event>());
-    state_->exchanged.push_back(std::make_unique<Event>());
+  state_->packed.resize(static_cast<std::size_t>(plan_.events));
+  state_->exchanged.resize(static_cast<std::size_t>(plan_.events));
+  for (const Launch& launch : plan_.launches) {
+    if (launch.kind != LaunchKind::start) continue;
+    state_->packed[static_cast<std::size_t>(launch.event)] = launch.device->make_event();
+    state_->exchanged[static_cast<std::size_t>(launch.event)] = launch.device->make_event();
   }
   for (Launch& launch : plan_.launches) {
-    if (Trace* trace = session_.trace(); trace != nullptr && launch.exchange)
+    if (Trace* trace = session_.trace(); trace != nullptr && launch.exchange && launch.device->host_memory())
       launch.exchange = std::make_unique<TracedExchange>(std::move(launch.exchange), *trace,
                                                          plan_.graph.nodes[static_cast<std::size_t>(launch.node)].name);
   }
@@ -162,14 +98,41 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
     }
     for (std::size_t k = 0; k < launch.inputs.size(); ++k) {
       const Buffer& b = plan_.buffers[static_cast<std::size_t>(launch.inputs[k])];
-      if (b.home == BufferHome::input) state_->inputs.at(b.name).places.push_back(&state_->input_addresses[i][k]);
+      if (b.home != BufferHome::input) continue;
+      State::Input& input = state_->inputs.at(b.name);
+      (b.device->host_memory() ? input.places : input.copied).push_back(&state_->input_addresses[i][k]);
     }
     for (int b : launch.outputs) state_->output_addresses[i].push_back(address(b));
     if (launch.scratch >= 0) state_->scratch_addresses[i] = address(launch.scratch);
   }
+  prepare_device();
 }
 
 Program::~Program() { end_exchanges(nullptr); }
+
+// Of a device with memory of its own: where inputs are copied to, and what loops need that it does behind the host.
+void Program::prepare_device() {
+  Device& device = session_.device();
+  if (device.host_memory()) return;
+  std::vector<std::size_t> bytes;
+  for (auto& [name, input] : state_->inputs) {
+    if (input.copied.empty()) continue;
+    input.number = state_->copied.size();
+    state_->copied.push_back(&input);
+    bytes.push_back(input.type.bytes());
+  }
+  if (!bytes.empty()) state_->sets = std::make_unique<InputSets>(device, bytes);
+  state_->timeline = std::make_unique<DeviceTimeline>(
+      device, [this](const auto& span, auto stream, auto begin, auto end) { timed(span, stream, begin, end); });
+  const auto on_device = [&](int b) { return plan_.buffers[static_cast<std::size_t>(b)].device == &device; };
+  state_->behind = std::all_of(plan_.launches.begin(), plan_.launches.end(), [&](const Launch& launch) {
+    return launch.device == &device && std::all_of(launch.inputs.begin(), launch.inputs.end(), on_device) &&
+           std::all_of(launch.outputs.begin(), launch.outputs.end(), on_device) &&
+           (!launch.kernel || launch.kernel->replays) && (!launch.exchange || launch.exchange->replays);
+  });
+}
+
+bool Program::runs_behind() const { return state_->behind; }
 
 void Program::allocate() {
   // In the order of the starts, which is that of all ranks.
@@ -208,7 +171,7 @@ bool Program::is_input(int index) const {
   return plan_.buffers[static_cast<std::size_t>(index)].home == BufferHome::input;
 }
 
-void Program::bind(const std::string& input, const Tensor& value) {
+void Program::bind(const std::string& input, const Tensor& value, std::shared_ptr<const void> lease) {
   const auto it = state_->inputs.find(input);
   if (it == state_->inputs.end()) {
     std::vector<std::string> names;
@@ -221,6 +184,7 @@ void Program::bind(const std::string& input, const Tensor& value) {
     throw Error("input " + input + " is " + target.type.to_string() + ", not " + given.to_string());
   }
   target.value = value;
+  target.lease = std::move(lease);
   for (void** place : target.places) *place = const_cast<void*>(value.raw());
 }
 
@@ -229,6 +193,16 @@ void Program::check_bound() {
     if (!input.value.defined()) throw Error("input " + name + " of the program is not bound");
   }
   state_->bound = true;
+}
+
+void Program::give_back(bool wait) {
+  for (auto& [name, input] : state_->inputs) {
+    if (input.lease == nullptr) continue;
+    input.value = {};
+    input.lease.reset();
+    state_->bound = false;
+  }
+  if (state_->sets) state_->sets->let_go(wait);
 }
 
 // Waits until nothing of this program is exchanged any more. `why`: tells the other ranks, who wait for this one, that
@@ -242,7 +216,7 @@ void Program::end_exchanges(const char* why) {
   // Both streams: after an error the second one does not wait for the events that the first one has yet to reach.
   for (const Launch& launch : plan_.launches) {
     if (launch.kind != LaunchKind::start) continue;
-    for (Stream* stream : {&launch.device->stream(), &launch.device->exchange_stream()}) {
+    for (Stream* stream : {&launch.device->stream(), &launch.device->stream_for(StreamPurpose::exchanges)}) {
       try {
         stream->synchronize();
       } catch (...) {  // was thrown by the done that waited for it, or belongs to a run that is given up
@@ -252,23 +226,112 @@ void Program::end_exchanges(const char* why) {
 }
 
 // A run that does not come to its end leaves nothing in flight: its memory is used again.
-struct Program::Exchanges {
-  Program& program;
-  const bool& complete;
-  ~Exchanges() {
-    if (!complete) program.end_exchanges("it stopped in the middle of a step");
+Program::Attempt::~Attempt() {
+  if (complete) return;
+  program.end_exchanges("it stopped in the middle of a step");
+  program.drain();
+}
+
+// Of what was given and failed nothing may be used: forms are made again. Nothing of it is in flight.
+void Program::spoil() {
+  if (state_->returned) state_->returned->forget();
+  if (state_->timeline) state_->timeline->forget();
+  if (state_->sets) state_->sets->forget();
+  for (auto& [buffer, form] : state_->forms) form.form->version = 0;
+  state_->constants_made = false;
+  for (ParameterStore::Entry* entry : state_->written) ++entry->version;
+}
+
+// Nothing is in flight any more, whatever came of it.
+void Program::drain() {
+  Device& device = session_.device();
+  if (device.host_memory()) return;
+  for (const StreamPurpose stream : {StreamPurpose::compute, StreamPurpose::copies, StreamPurpose::exchanges}) {
+    try {
+      device.stream_for(stream).synchronize();
+    } catch (...) {  // belongs to runs that are given up, and was told
+    }
   }
-};
+}
 
 bool Program::run() {
+  if (!give()) return false;
+  finish();
+  return true;
+}
+
+// Gives the device one run. What runs behind the host is not done then.
+bool Program::give() {
   if (!state_->bound) check_bound();
   const ComputeScope team(session_.compute_threads());
   session_.parameters().fill_zeros();
   find_work();
   if (session_.trace()) session_.trace()->name_thread("compute");
   state_->begin = std::chrono::steady_clock::now();
+  ++state_->run;
   State::Ending ending{*state_};
-  const Exchanges exchanges{*this, ending.complete};
+  const Attempt attempt{*this, ending.complete};
+  if (state_->timeline) state_->timeline->collect();
+  copy_inputs();
+  if (!(replay() || give_launches())) return false;
+  if (state_->sets) state_->sets->read();
+  ending.complete = true;
+  return true;
+}
+
+// Waits until all that was given is done.
+void Program::finish() {
+  try {
+    for (Device* device : plan_.devices) device->stream().synchronize();
+  } catch (...) {
+    end_exchanges("its device failed in a step");
+    drain();
+    spoil();
+    throw;
+  }
+  if (state_->timeline) state_->timeline->collect();
+}
+
+// Into the set that no run in flight reads.
+void Program::copy_inputs() {
+  if (!state_->sets) return;
+  std::vector<InputSets::Source> sources;
+  for (const State::Input* input : state_->copied) sources.push_back({&input->value, input->lease});
+  state_->set = state_->sets->fill(sources, session_.trace() ? state_->timeline.get() : nullptr);
+  for (const State::Input* input : state_->copied) {
+    for (void** place : input->copied) *place = state_->sets->address(state_->set, input->number);
+  }
+}
+
+// The run as it was recorded, by one call. A run is recorded when the same launches were given before; false: it is not
+// recorded, and has to be given launch by launch.
+bool Program::replay() {
+  Device& device = session_.device();
+  if (!state_->behind || !device.records() || profiling_ || session_.trace() != nullptr) return false;
+  if (session_.stop_flag().load(std::memory_order_relaxed)) return false;
+  const auto same = [&](const State::Recorded& r) { return r.set == state_->set && r.ran == state_->ran; };
+  auto known = std::find_if(state_->recorded.begin(), state_->recorded.end(), same);
+  if (known == state_->recorded.end()) {
+    if (state_->given != state_->ran) return false;
+    bool whole = false;
+    std::unique_ptr<Recording> work = device.record([&] { whole = give_launches(); });
+    if (!work || !whole) return false;
+    constexpr std::size_t kMost = 2 * InputSets::kSets;  // with the first run of parameters that have changed
+    if (state_->recorded.size() == kMost) {
+      device.stream().synchronize();  // it may be running
+      state_->recorded.erase(state_->recorded.begin());
+    }
+    state_->recorded.push_back({state_->ran, state_->set, std::move(work)});
+    known = std::prev(state_->recorded.end());
+  } else {
+    for (std::size_t i = 0; i < state_->ran.size(); ++i) state_->runs[i] += state_->ran[i] ? 1 : 0;
+  }
+  known->work->replay();
+  return true;
+}
+
+// One after the other, or side by side. False when the session was stopped meanwhile.
+bool Program::give_launches() {
   auto section = plan_.sections.begin();
   for (std::size_t i = 0; i < plan_.launches.size();) {
     if (session_.stop_flag().load(std::memory_order_relaxed)) return false;
@@ -280,8 +343,7 @@ bool Program::run() {
       run_launch(i++);
     }
   }
-  for (Device* device : plan_.devices) device->stream().synchronize();
-  ending.complete = true;
+  state_->given = state_->ran;
   return true;
 }
 
@@ -302,9 +364,24 @@ void Program::run_launch(std::size_t i) {
     state_->milliseconds[i] = state_->started[i] = 0;
     return;
   }
-  const Launch& launch = plan_.launches[i];
   ++state_->runs[i];
+  const bool timed = profiling_ || session_.trace() != nullptr;
+  if (timed && plan_.launches[i].device == &session_.device() && state_->timeline) {
+    state_->timeline->span(StreamPurpose::compute, {.launch = static_cast<int>(i), .run = state_->run},
+                           [&] { give_launch(i); });
+    return;
+  }
   const auto begin = std::chrono::steady_clock::now();
+  give_launch(i);
+  if (!timed) return;
+  const auto end = std::chrono::steady_clock::now();
+  state_->milliseconds[i] = std::chrono::duration<double, std::milli>(end - begin).count();
+  state_->started[i] = std::chrono::duration<double, std::milli>(begin - state_->begin).count();
+  if (Trace* trace = session_.trace()) trace_launch(*trace, "", i, begin, end);
+}
+
+void Program::give_launch(std::size_t i) {
+  const Launch& launch = plan_.launches[i];
   void* const* inputs = state_->input_addresses[i].data();
   void* const* outputs = state_->output_addresses[i].data();
   Stream& stream = launch.device->stream();
@@ -314,49 +391,33 @@ void Program::run_launch(std::size_t i) {
     case LaunchKind::start: begin_exchange(launch, {inputs, outputs, state_->scratch_addresses[i]}); break;
     case LaunchKind::done: stream.wait(*state_->exchanged[static_cast<std::size_t>(launch.event)]); break;
   }
-  if (!profiling_ && !session_.trace()) return;
-  stream.synchronize();
-  const auto end = std::chrono::steady_clock::now();
-  state_->milliseconds[i] = std::chrono::duration<double, std::milli>(end - begin).count();
-  state_->started[i] = std::chrono::duration<double, std::milli>(begin - state_->begin).count();
-  if (Trace* trace = session_.trace()) trace_launch(*trace, i, begin, end);
-}
-
-void Program::trace_launch(Trace& trace, std::size_t i, Trace::Clock::time_point begin, Trace::Clock::time_point end) {
-  const LaunchReport launch = report(i);
-  char work[64];
-  std::snprintf(work, sizeof work, "%.3f GFLOP of %.3f, %.2f MB", launch.flops_done / 1e9, launch.cost.flops / 1e9,
-                launch.cost.bytes / 1e6);
-  trace.record("launch", plan_.launches[i].node >= 0 ? launch.node : "update", begin, end,
-               {{"kernel", launch.kernel}, {"work", work}});
 }
 
 void Program::begin_exchange(const Launch& launch, const KernelArguments& arguments) {
   Stream& stream = launch.device->stream();
-  Stream& behind = launch.device->exchange_stream();
+  Stream& behind = launch.device->stream_for(StreamPurpose::exchanges);
   Event& packed = *state_->packed[static_cast<std::size_t>(launch.event)];
   if (launch.kernel) stream.run(*launch.kernel, arguments);
   stream.record(packed);
   behind.wait(packed);
-  behind.run(*launch.exchange, {arguments.inputs, arguments.outputs, nullptr});
+  const auto exchange = [&] { behind.run(*launch.exchange, {arguments.inputs, arguments.outputs, nullptr}); };
+  if (session_.trace() != nullptr && state_->timeline) {
+    const std::string& node = plan_.graph.nodes[static_cast<std::size_t>(launch.node)].name;
+    state_->timeline->span(StreamPurpose::exchanges, {.category = "exchange", .name = node}, exchange);
+  } else {
+    exchange();
+  }
   behind.record(*state_->exchanged[static_cast<std::size_t>(launch.event)]);
 }
 
 void Program::copy(const Launch& launch, void* from_address, void* to_address) {
   const Buffer& from = plan_.buffers[static_cast<std::size_t>(launch.inputs[0])];
   const Buffer& to = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])];
-  if (from.device->host_memory()) {
-    to.device->stream().copy_from_host(to_address, from_address, from.bytes);
-  } else if (to.device->host_memory()) {
-    from.device->stream().copy_to_host(to_address, from_address, from.bytes);
-    from.device->stream().synchronize();  // the host's launches run at once
-  } else {
-    std::vector<std::byte> host(from.bytes);  // within one device without host memory
-    from.device->stream().copy_to_host(host.data(), from_address, from.bytes);
-    from.device->stream().synchronize();
-    to.device->stream().copy_from_host(to_address, host.data(), from.bytes);
-    to.device->stream().synchronize();
-  }
+  Stream& stream = (from.device->host_memory() ? to.device : from.device)->stream();
+  const auto owner = [](Device* device) { return device->host_memory() ? nullptr : device; };
+  stream.copy({to_address, from_address, from.bytes, owner(to.device), owner(from.device)});
+  // The host's launches run at once.
+  if (to.device->host_memory() && !from.device->host_memory()) stream.synchronize();
 }
 
 // Each lane runs its launches in order and waits where the plan says so. Who waits waits for a launch that comes before
@@ -406,88 +467,6 @@ bool Program::run_side_by_side(const Section& section) {
   });
   if (error) std::rethrow_exception(error);
   return !over;
-}
-
-std::int64_t Program::run_loop(std::int64_t steps, FunctionRef<bool()> feed) {
-  for (std::int64_t done = 0; done < steps; ++done) {
-    if (!feed() || !run()) return done;
-  }
-  return steps;
-}
-
-Tensor Program::output(const std::string& name) {
-  const std::vector<Return>& returns = plan_.graph.returns;
-  const auto found = std::find_if(returns.begin(), returns.end(), [&](const Return& r) { return r.name == name; });
-  if (found == returns.end()) throw Error("the program returns no " + name);
-  return output(static_cast<std::size_t>(found - returns.begin()));
-}
-
-Tensor Program::output(std::size_t index) {
-  const int buffer = plan_.buffer_of_return.at(index);
-  const Buffer& b = plan_.buffers[static_cast<std::size_t>(buffer)];
-  // Not the buffer's type: a view shares the buffer of a value of another shape.
-  const ValueType& type = plan_.graph.value(plan_.graph.returns[index].value).type;
-  if (b.device->host_memory()) return Tensor::view(address(buffer), type.dtype, type.shape);
-  Tensor host(type.dtype, type.shape);
-  b.device->stream().copy_to_host(host.raw(), address(buffer), b.bytes);
-  b.device->stream().synchronize();
-  return host;
-}
-
-namespace {
-
-std::string kernel_name(const Launch& launch) {
-  switch (launch.kind) {
-    case LaunchKind::kernel: return launch.kernel->name;
-    case LaunchKind::start: return launch.exchange->name;
-    case LaunchKind::done: return "wait";
-    case LaunchKind::copy: break;
-  }
-  return "copy";
-}
-
-}  // namespace
-
-LaunchReport Program::report(std::size_t i) const {
-  const Launch& launch = plan_.launches[i];
-  LaunchReport report;
-  report.device = launch.device->name();
-  report.milliseconds = state_->milliseconds[i];
-  report.started = state_->started[i];
-  report.runs = state_->runs[i];
-  report.ran = state_->ran[i];
-  if (launch.node >= 0) {
-    const Node& node = plan_.graph.nodes[static_cast<std::size_t>(launch.node)];
-    report.node = node.name;
-    report.op = node.op;
-    if (!node.where.empty()) report.where = node.where.front().to_string();
-  } else {
-    report.node = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])].name;
-  }
-  report.kernel = kernel_name(launch);
-  report.converts = launch.converts || launch.kind == LaunchKind::copy;
-  if (launch.derives >= 0) {
-    report.parameter = plan_.buffers[static_cast<std::size_t>(launch.derives)].name;
-  } else if (report.converts) {
-    const Buffer& from = plan_.buffers[static_cast<std::size_t>(launch.inputs[0])];
-    if (from.home == BufferHome::store || from.home == BufferHome::derived) report.parameter = from.name;
-  }
-  report.cost = cost_of(plan_, launch);
-  const bool computes = launch.kind == LaunchKind::kernel && !launch.converts;
-  report.flops_done = report.cost.flops * (computes ? launch.kernel->flops_share : 1);
-  report.bf16_products = computes && launch.kernel->bf16_products;
-  return report;
-}
-
-std::vector<LaunchReport> Program::launches() const {
-  std::vector<LaunchReport> reports;
-  for (std::size_t i = 0; i < plan_.launches.size(); ++i) reports.push_back(report(i));
-  for (const Section& section : plan_.sections) {
-    for (std::size_t lane = 0; lane < section.lanes.size(); ++lane) {
-      for (const int i : section.lanes[lane]) reports[static_cast<std::size_t>(i)].lane = static_cast<int>(lane);
-    }
-  }
-  return reports;
 }
 
 }  // namespace ridgeline

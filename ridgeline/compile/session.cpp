@@ -2,10 +2,11 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/cpu_device.h"
 
 namespace ridgeline {
 namespace {
+
+constexpr std::string_view kCpuName = "cpu";
 
 std::unique_ptr<Device> made_by(const std::function<std::unique_ptr<Device>()>& make_device) {
   std::unique_ptr<Device> device = make_device();
@@ -19,14 +20,17 @@ Session::Session(const SessionOptions& options)
     : compute_threads_(usable_threads(options.compute_threads)), groups_(options.groups) {
   if (!options.log.empty()) log_.enable(options.log);
   if (options.trace) trace_ = std::make_unique<Trace>();
-  cpu_ = std::make_unique<CpuDevice>(options.promise, options.tune);
-  const DeviceEntry& named = device_named(options.device);
+  const NamedDevice named = device_named(options.device);
+  const bool elsewhere = options.make_device != nullptr || named.entry->name != kCpuName;
+  KernelPromise promise = options.promise;
+  if (elsewhere) promise.fp32_compute = {};  // a name of the other device's
+  cpu_ = device_named(kCpuName).make({.promise = promise, .tune = elsewhere ? "" : options.tune});
   if (options.make_device)
     other_ = made_by(options.make_device);
-  else if (named.name != cpu_->name())
-    other_ = named.make({.promise = options.promise, .simulated = options.simulated});
-  if (other_ && !options.tune.empty()) {
-    throw Error("tune measures the kernels of the cpu, and the device is " + std::string(other_->name()),
+  else if (elsewhere)
+    other_ = named.make({.promise = options.promise, .tune = options.tune, .simulated = options.simulated});
+  if (other_ && options.make_device && !options.tune.empty()) {
+    throw Error("tune is for devices by name, and SessionOptions::make_device gives " + std::string(other_->name()),
                 ErrorKind::usage);
   }
   device_ = other_ ? other_.get() : cpu_.get();

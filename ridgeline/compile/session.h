@@ -28,7 +28,8 @@ struct SessionOptions {
   std::string device = "cpu";  // by name, see device/devices.h
   KernelPromise promise;       // what kernels must promise: reproducibility, accuracy
   // Kernels are chosen by time, measured once: a file that keeps the times, or "auto" (device/kernel_tuner.h); empty:
-  // by the order of their list. For the cpu, and where bits may depend on it (promise.bits fast): else an Error.
+  // by the order of their list. Where bits may depend on it (promise.bits fast), and the device has a tuner: else an
+  // Error.
   std::string tune;
   SimulatedDeviceOptions simulated;
   std::function<std::unique_ptr<Device>()> make_device;  // a device of the caller's own instead of a named one

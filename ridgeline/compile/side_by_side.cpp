@@ -44,8 +44,9 @@ class Sections {
       // Exchanges begin in one order on all ranks.
       if (!placement_.devices[n]->side_by_side() || op_def(graph_.nodes[n].op).has(kCollective)) break;
       const Cost cost = op_def(graph_.nodes[n].op).has(kView) ? Cost{} : cost_of(graph_, graph_.nodes[n]);
-      schedule.add(launch_seconds(cost, teams_.lane) * slower, dependencies(n, first));
-      alone += launch_seconds(cost, teams_.whole);
+      const DeviceRates rates = placement_.devices[n]->rates();
+      schedule.add(launch_seconds(cost, teams_.lane, rates) * slower, dependencies(n, first));
+      alone += launch_seconds(cost, teams_.whole, rates);
       const double gain = kTolerance * alone - schedule.end();
       if (schedule.lanes() < 2 || gain < most) continue;
       most = gain;

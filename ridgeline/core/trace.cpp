@@ -26,7 +26,22 @@ struct Trace::State {
   std::map<int, std::string> lane_names;
   std::vector<Span> spans;
 
-  int lane() { return lanes.try_emplace(std::this_thread::get_id(), static_cast<int>(lanes.size())).first->second; }
+  std::map<std::string, int, std::less<>> named_lanes;
+
+  int next_lane() const { return static_cast<int>(lanes.size() + named_lanes.size()); }
+  int lane() { return lanes.try_emplace(std::this_thread::get_id(), next_lane()).first->second; }
+  int lane(std::string_view name) {
+    const auto [it, is_new] = named_lanes.try_emplace(std::string(name), next_lane());
+    if (is_new) lane_names[it->second] = name;
+    return it->second;
+  }
+  void add(int lane, std::string_view category, std::string_view name, Clock::time_point begin, Clock::time_point end,
+           Details details) {
+    using std::chrono::duration_cast;
+    using std::chrono::microseconds;
+    spans.push_back({std::string(category), std::string(name), lane, duration_cast<microseconds>(begin - start).count(),
+                     duration_cast<microseconds>(end - begin).count(), std::move(details)});
+  }
 };
 
 Trace::Trace() : state_(std::make_unique<State>()) {}
@@ -34,12 +49,14 @@ Trace::~Trace() = default;
 
 void Trace::record(std::string_view category, std::string_view name, Clock::time_point begin, Clock::time_point end,
                    Details details) {
-  using std::chrono::duration_cast;
-  using std::chrono::microseconds;
   std::lock_guard lock(state_->mutex);
-  state_->spans.push_back({std::string(category), std::string(name), state_->lane(),
-                           duration_cast<microseconds>(begin - state_->start).count(),
-                           duration_cast<microseconds>(end - begin).count(), std::move(details)});
+  state_->add(state_->lane(), category, name, begin, end, std::move(details));
+}
+
+void Trace::record_in(std::string_view lane, std::string_view category, std::string_view name, Clock::time_point begin,
+                      Clock::time_point end, Details details) {
+  std::lock_guard lock(state_->mutex);
+  state_->add(state_->lane(lane), category, name, begin, end, std::move(details));
 }
 
 void Trace::name_thread(std::string_view name) {

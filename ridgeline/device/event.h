@@ -1,44 +1,33 @@
 // ridgeline/device/event.h
 //
-// A point in a stream: reached when all that the stream was given before record() is done. One stream records it,
-// others wait for it; it may be recorded again once everybody who waits has gone on. Any thread.
+// A point in a stream: reached when all that the stream was given before Stream::record() is done. A device makes its
+// events (Device::make_event); streams of any device, and the host, wait for them. It may be recorded again at any
+// time: who waits, waits for the record that was the last one when it asked. One that was never recorded is reached.
 #pragma once
 
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <utility>
+#include <chrono>
 
 namespace ridgeline {
 
+class Device;
+
 class Event {
  public:
-  // By streams: whatever is recorded from now on is not reached yet.
-  void reset() {
-    const std::lock_guard lock(mutex_);
-    reached_ = false;
-    error_ = nullptr;
-  }
-  // By streams; `error`: what the work in front of it ended with. Told under the lock: who waits may end the event's
-  // life as soon as it is free.
-  void reach(std::exception_ptr error = nullptr) {
-    const std::lock_guard lock(mutex_);
-    reached_ = true;
-    error_ = std::move(error);
-    changed_.notify_all();
-  }
-  // Until it is reached; throws the error of the work in front of it.
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return reached_; });
-    if (error_) std::rethrow_exception(error_);
-  }
+  explicit Event(const Device& device) : device_(device) {}
+  virtual ~Event() = default;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  // Whose streams record it.
+  const Device& device() const { return device_; }
+  // The host waits until it is reached; throws the error of the work in front of it. Any thread.
+  virtual void wait() = 0;
+  // Whether it is reached; throws then where wait() would.
+  virtual bool reached() = 0;
+  // When it was reached, by the host's clock. Of a timed event (Device::make_timed_event) that is reached.
+  virtual std::chrono::steady_clock::time_point when() = 0;
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool reached_ = false;
-  std::exception_ptr error_;
+  const Device& device_;
 };
 
 }  // namespace ridgeline

@@ -47,8 +47,10 @@ KernelChoice KernelEntry::make(const KernelRequest& request) const {
   if (request.promise.high_precision && !promise.high_precision) {
     return Refusal{"it saves multiplications at the cost of accuracy, and high precision is asked for"};
   }
-  if (promise.bf16x3 && !request.promise.bf16x3) {
-    return Refusal{"it makes f32 products of bf16 halves, and fp32_compute is f32"};
+  if (!promise.fp32_compute.empty() && promise.fp32_compute != request.promise.fp32_compute) {
+    const std::string_view asked = request.promise.fp32_compute;
+    return Refusal{"it multiplies f32 values by " + std::string(promise.fp32_compute) + ", and fp32_compute is " +
+                   std::string(asked.empty() ? "f32" : asked)};
   }
   for (const std::vector<KernelOperand>* operands : {&request.inputs, &request.outputs}) {
     for (const KernelOperand& operand : *operands) {
@@ -64,7 +66,9 @@ KernelChoice KernelEntry::make(const KernelRequest& request) const {
   if (wanted == Arithmetic::f64 && arithmetic == Arithmetic::f32) {
     return Refusal{"the op computes in f64 on these types, this kernel in f32"};
   }
-  return factory(request);
+  KernelChoice choice = factory(request);
+  if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice)) (*kernel)->device = request.device;
+  return choice;
 }
 
 }  // namespace ridgeline

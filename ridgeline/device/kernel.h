@@ -21,6 +21,9 @@
 
 namespace ridgeline {
 
+class Device;
+class Stream;
+
 struct Refusal {
   std::string reason;
 };
@@ -40,9 +43,9 @@ Reproducibility reproducibility_named(std::string_view name);
 struct KernelPromise {
   Reproducibility bits = Reproducibility::fast;
   bool high_precision = false;  // no algorithm that trades accuracy for fewer multiplications
-  // Of a request: f32 convolutions and dense layers may be computed as three products of bf16 halves. Of an entry: it
-  // computes so.
-  bool bf16x3 = false;
+  // How convolutions and dense layers multiply f32 values where they do not in f32: a name of the device's own
+  // (DeviceEntry::fp32_computes), in memory that stays. Of a request: they may. Of an entry: it does.
+  std::string_view fp32_compute = {};
 };
 
 struct KernelOperand {
@@ -60,17 +63,22 @@ struct KernelRequest {
   std::vector<KernelOperand> inputs;
   std::vector<KernelOperand> outputs;
   KernelPromise promise = {};
+  Device* device = nullptr;  // that the kernel is for, whose list the entry is of
 };
 
 struct KernelArguments {
   void* const* inputs;
   void* const* outputs;
-  void* scratch;  // scratch_bytes() of 64-byte aligned memory, contents undefined
+  void* scratch;             // scratch_bytes of 64-byte aligned memory, contents undefined
+  Stream* stream = nullptr;  // that it runs on, of its device (Stream::run); null: at once, on host addresses
 };
 
 class Kernel {
  public:
   virtual ~Kernel() = default;
+  // Computes, where memory is the host's; on other devices launches on the stream, with these addresses. What the
+  // launch reads beside them stays as it is for as long as the kernel lives: a recorded one is done again without this
+  // call.
   virtual void run(const KernelArguments& arguments) = 0;
 
   // For reports: "onednn conv jit:avx512_core", "own max_pool avx3".
@@ -84,14 +92,17 @@ class Kernel {
   // Of the FLOPs that the op's formula counts, the share that the kernel does: below 1 where an algorithm needs fewer
   // multiplications, above where it computes what nobody reads.
   double flops_share = 1;
-  // True where it multiplies values of bf16, at the machine's rate for those. Elsewhere it multiplies f32 values,
-  // whatever it reads.
-  bool bf16_products = false;
+  // The type of the values that it multiplies, at the device's rate for those, whatever it reads.
+  DType products = DType::f32;
   // True where bf16 or f16 values are converted around a kernel of another type: exact, and slower than a kernel of
   // their own would be.
   bool emulates = false;
-  // True where f32 products are made of bf16 halves: three products of those for each.
-  bool halves = false;
+  // What the log says of all such kernels of a program together, behind their number; empty: nothing. Static.
+  std::string_view remark;
+  // False where each run needs the host: a program with such a launch is not recorded (Device::record).
+  bool replays = true;
+  // That it was made for; null: any whose memory is the host's.
+  const Device* device = nullptr;
   // in_place[i] = j: result i may be written over operand j's memory if that is not needed afterwards. -1: it may not.
   std::vector<int> in_place;
 };

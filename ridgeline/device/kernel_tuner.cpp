@@ -14,7 +14,6 @@
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/user_cache.h"
-#include "ridgeline/device/conversion_kernel.h"
 
 namespace ridgeline {
 namespace {
@@ -22,19 +21,20 @@ namespace {
 constexpr std::string_view kTitle = "ridgeline kernel times ";
 constexpr std::string_view kVersion = "2";
 
-// Below, launching takes as long as computing.
-constexpr double kLeastFlops = 5e6;
+// Of the work that takes as long as handing it out: below, kernels differ by less than their launches take.
+constexpr double kLeastTimes = 5;
 
 constexpr double kUnknown = 1e300;  // ms
 
-bool matters(const KernelRequest& request) {
+bool matters(const KernelRequest& request, const DeviceRates& rates) {
   std::vector<ValueType> inputs, outputs;
   for (const KernelOperand& operand : request.inputs) inputs.push_back(operand.type);
   for (const KernelOperand& operand : request.outputs) outputs.push_back(operand.type);
   // Random numbers are no indices.
   const auto real = [](const ValueType& type) { return is_floating(type.dtype); };
   if (!request.def.cost || !std::all_of(inputs.begin(), inputs.end(), real)) return false;
-  return request.def.cost({inputs, request.node.attributes, request.node.name}, outputs).flops >= kLeastFlops;
+  return request.def.cost({inputs, request.node.attributes, request.node.name}, outputs).flops >=
+         kLeastTimes * rates.barrier_seconds * rates.f32_flops;
 }
 
 void add_operands(const std::vector<KernelOperand>& operands, std::string& key) {
@@ -52,7 +52,7 @@ std::string operation_of(const KernelRequest& request) {
   key += " ->";
   add_operands(request.outputs, key);
   if (request.promise.high_precision) key += " high_precision";
-  if (request.promise.bf16x3) key += " bf16x3";
+  if (!request.promise.fp32_compute.empty()) key += " " + std::string(request.promise.fp32_compute);
   return key;
 }
 
@@ -73,9 +73,8 @@ std::string text_of(const std::vector<KernelTuner::Time>& times) {
 }
 
 // Uniform between -1 and 1: some processors are faster on zeros.
-void fill(void* data, const ValueType& type) {
-  Tensor values = Tensor::view(data, type.dtype, type.shape);
-  parallel_for(type.shape.elements(), 4096, [&](std::int64_t begin, std::int64_t end) {
+void fill(Tensor& values) {
+  parallel_for(values.elements(), 4096, [&](std::int64_t begin, std::int64_t end) {
     SampleRandom random(philox_key(1, "kernel times"), 0, static_cast<std::uint64_t>(begin));
     for (std::int64_t i = begin; i < end; ++i) values.set(i, random.uniform(-1, 1));
   });
@@ -89,7 +88,10 @@ class Trial {
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       const ValueType& type = request.inputs[i].type;
       void* plain = room(type.bytes());
-      fill(plain, type);
+      Tensor values(type.dtype, type.shape);
+      fill(values);
+      device_.stream().copy_from_host(plain, values.raw(), type.bytes());
+      device_.stream().synchronize();
       const Layout layout = kernel.input_layouts.empty() ? Layout() : kernel.input_layouts[i];
       inputs_.push_back(layout.plain() ? plain : converted(type, layout, plain));
     }
@@ -113,9 +115,11 @@ class Trial {
     return memory_.back()->address();
   }
   void* converted(const ValueType& type, const Layout& layout, void* plain) {
-    const auto conversion = make_conversion_kernel(type, Layout(), layout);
+    const auto conversion = device_.conversion(type, Layout(), layout);
+    RIDGELINE_CHECK(conversion != nullptr, "who names a layout converts into it");
     void* to = room(layout.bytes(type));
     device_.stream().run(*conversion, {&plain, &to, room(conversion->scratch_bytes)});
+    device_.stream().synchronize();
     return to;
   }
 
@@ -185,7 +189,7 @@ std::string KernelTuner::plan_of(std::vector<std::string> choices) {
 }
 
 std::optional<KernelTuner::Fastest> KernelTuner::choose(const KernelRequest& request, Device& device) {
-  if (!matters(request)) return std::nullopt;
+  if (!matters(request, device.rates())) return std::nullopt;
   std::vector<Candidate> candidates = candidates_of(request, device.kernels(request.node.op));
   if (candidates.size() < 2) return std::nullopt;
   const std::string operation = operation_of(request);

@@ -18,17 +18,14 @@ WorkQueue::~WorkQueue() {
   }
   changed_.notify_all();
   for (const Task& task : dropped) {
-    if (task.reaches != nullptr) task.reaches->reach(std::make_exception_ptr(Error("the stream was destroyed")));
+    if (task.reaches != nullptr) task.reaches->reach(task.record, std::make_exception_ptr(Error("the stream was destroyed")));
   }
   thread_.join();
 }
 
-void WorkQueue::push(std::function<void()> work) { push(Task{std::move(work), nullptr}); }
+void WorkQueue::push(std::function<void()> work) { push(Task{std::move(work)}); }
 
-void WorkQueue::record(Event& event) {
-  event.reset();
-  push(Task{nullptr, &event});
-}
+void WorkQueue::record(HostEvent& event) { push(Task{nullptr, &event, event.record()}); }
 
 void WorkQueue::push(Task task) {
   {
@@ -68,7 +65,7 @@ void WorkQueue::work() {
       }
     }
     task.work = nullptr;
-    if (task.reaches != nullptr) task.reaches->reach(error);
+    if (task.reaches != nullptr) task.reaches->reach(task.record, error);
     lock.lock();
     running_ = false;
     error_ = error;

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include "ridgeline/device/event.h"
+#include "ridgeline/device/host_event.h"
 
 namespace ridgeline {
 
@@ -25,7 +25,7 @@ class WorkQueue {
   // After an error nothing is done any more until synchronize() has thrown it.
   void push(std::function<void()> work);
   // The event is reached when everything pushed so far is done, or dropped after an error, which its waiters get.
-  void record(Event& event);
+  void record(HostEvent& event);
   // Until nothing is left to do; throws the error of what was done.
   void synchronize();
   // The same, and leaves an error for the next synchronize().
@@ -34,7 +34,8 @@ class WorkQueue {
  private:
   struct Task {
     std::function<void()> work;
-    Event* reaches = nullptr;
+    HostEvent* reaches = nullptr;
+    std::uint64_t record = 0;  // of that event
   };
   void push(Task task);
   void work();

@@ -9,7 +9,7 @@
 #include "ridgeline/core/math.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/uniform_fill.h"
+#include "ridgeline/device/uniform_fill.h"
 
 namespace ridgeline::nn {
 namespace {

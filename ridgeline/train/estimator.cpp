@@ -38,7 +38,7 @@ std::int64_t train_over(Model& model, std::int64_t from, std::int64_t epochs, co
   data::IteratorOptions options{.epochs = data::kForever};
   if (model.seeds_data() && dataset.graph().seed == 0) options.seed = model.seed();
   if (const data::IteratorState* place = model.place_in(dataset.hash())) options.start = *place;
-  DatasetFeed feed(dataset, options, model.network().columns);
+  DatasetFeed feed(dataset, options, model.network().columns, &model.session().device());
   Loop loop(
       model, feed,
       {.total_steps = from + epochs * epoch, .steps_per_epoch = epoch, .loop = sink.dataset_sink_mode ? epoch : 1});

@@ -6,6 +6,8 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/trace.h"
+#include "ridgeline/data/runtime/device_queue.h"
+#include "ridgeline/train/pinned_slots.h"
 
 namespace ridgeline::train {
 namespace {
@@ -25,21 +27,89 @@ const std::string& column_of(const std::string& input, const std::vector<nn::Inp
   return row == columns.end() ? input : row->column;
 }
 
+namespace {
+
+// A batch and the memory of its slot, which goes last.
+struct HeldBatch {
+  std::shared_ptr<PinnedSlots> slots;
+  data::Batch batch;
+};
+
+// Slots that keep data workers, the queue and the copies of two sets of inputs from waiting for each other.
+constexpr std::int64_t kSlots = 5;
+
+}  // namespace
+
+// The way of batches to a device: slots in pinned memory, and the queue that fills itself with them.
+class DatasetFeed::Queue {
+ public:
+  Queue(const data::Dataset& dataset, data::IteratorOptions options, Device& device)
+      : slots_(std::make_shared<PinnedSlots>(device)) {
+    options.allocator = slots_.get();
+    queue_ = std::make_unique<data::DeviceQueue>(dataset, options);
+    const data::Iterator& first = queue_->iterator();
+    if (options.memory_limit != 0 || options.slots != 0 || first.slots() >= kSlots) return;
+    options.memory_limit = kSlots * first.slot_bytes();
+    queue_ = std::make_unique<data::DeviceQueue>(dataset, options);
+  }
+
+  const data::Iterator& iterator() const { return queue_->iterator(); }
+  data::IteratorState state() const { return queue_->state(); }
+  void go_on(const data::IteratorState& place) { queue_->restore(place); }
+
+  // Gives back what the program has copied; waits for that where every other slot is held.
+  std::shared_ptr<const data::Batch> next(Program& program) {
+    if (!sending_) queue_->send();
+    sending_ = true;
+    program.give_back(false);
+    std::erase_if(held_, [](const auto& batch) { return batch.expired(); });
+    if (static_cast<std::int64_t>(held_.size()) + 1 >= iterator().slots()) program.give_back(true);
+    std::optional<data::Batch> batch = queue_->receive();
+    if (!batch) return nullptr;
+    const auto held = std::make_shared<HeldBatch>(slots_, std::move(*batch));
+    held_.push_back(held);
+    return {held, &held->batch};
+  }
+
+ private:
+  std::shared_ptr<PinnedSlots> slots_;
+  std::unique_ptr<data::DeviceQueue> queue_;
+  std::vector<std::weak_ptr<HeldBatch>> held_;  // that programs may still read
+  bool sending_ = false;
+};
+
 DatasetFeed::DatasetFeed(const data::Dataset& dataset, data::IteratorOptions options,
-                         std::vector<nn::InputColumn> columns)
-    : data_hash_(dataset.hash()), iterator_(dataset, options), columns_(std::move(columns)), trace_(options.trace) {}
+                         std::vector<nn::InputColumn> columns, Device* device)
+    : data_hash_(dataset.hash()), columns_(std::move(columns)), trace_(options.trace) {
+  if (device == nullptr || device->host_memory())
+    iterator_ = std::make_unique<data::Iterator>(dataset, options);
+  else
+    queue_ = std::make_unique<Queue>(dataset, options, *device);
+}
+
+DatasetFeed::~DatasetFeed() = default;
+
+const data::Iterator& DatasetFeed::iterator() const { return queue_ ? queue_->iterator() : *iterator_; }
+
+data::IteratorState DatasetFeed::position() const {
+  if (batch_) return batch_->state_after();
+  return queue_ ? queue_->state() : iterator_->state();
+}
 
 bool DatasetFeed::bind_next(Program& program) {
-  before_ = batch_ ? batch_->state_after() : iterator_.state();
+  before_ = position();
   given_back_ = false;
   batch_.reset();
   {
     const TraceSpan wait(trace_, "wait", "next batch");
-    batch_ = iterator_.next();
+    if (queue_)
+      batch_ = queue_->next(program);
+    else if (std::optional<data::Batch> batch = iterator_->next())
+      batch_ = std::make_shared<const data::Batch>(std::move(*batch));
   }
   if (!batch_) return false;
   check_rows(program, *batch_, columns_);
-  bind_columns(program, *batch_, columns_);
+  bind_columns(program, *batch_, columns_, {}, queue_ ? batch_ : nullptr);
   return true;
 }
 
@@ -51,15 +121,15 @@ Tensor DatasetFeed::input(const std::string& name) const {
 
 void DatasetFeed::go_on(const data::IteratorState& place) {
   batch_.reset();
-  iterator_.restore(place);
+  if (queue_)
+    queue_->go_on(place);
+  else
+    iterator_->restore(place);
 }
 
 void DatasetFeed::give_back() { given_back_ = true; }
 
-std::string DatasetFeed::state() const {
-  if (given_back_) return before_.to_json();
-  return (batch_ ? batch_->state_after() : iterator_.state()).to_json();
-}
+std::string DatasetFeed::state() const { return (given_back_ ? before_ : position()).to_json(); }
 
 bool reads_mask(const Program& program, const std::vector<nn::InputColumn>& columns) {
   const Graph& graph = program.graph();
@@ -84,13 +154,13 @@ void check_rows(const Program& program, const data::Batch& batch, const std::vec
 }
 
 void bind_columns(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns,
-                  const std::vector<std::string>& others) {
+                  const std::vector<std::string>& others, const std::shared_ptr<const void>& lease) {
   const Graph& graph = program.graph();
   for (const ValueId id : graph.arguments) {
     const ValueInfo& argument = graph.value(id);
     if (argument.kind != ValueKind::input) continue;
     if (std::find(others.begin(), others.end(), argument.name) != others.end()) continue;
-    program.bind(argument.name, batch.column(column_of(argument.name, columns)));
+    program.bind(argument.name, batch.column(column_of(argument.name, columns)), lease);
   }
 }
 

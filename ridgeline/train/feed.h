@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,13 +34,17 @@ class Feed {
   virtual void go_on(const data::IteratorState& /*place*/) {}
 };
 
-// Batches of a data set, without a copy.
+// Batches of a data set. On the host the program reads the slot that data workers have written, without a copy; for a
+// device with memory of its own slots are pinned, come through a device queue, and go back when they are copied.
 class DatasetFeed : public Feed {
  public:
   // `columns` as in nn::Network. By default the data set is repeated for as long as the run lasts (epochs of the
   // options: kForever). A batch whose mask is 0 for some rows (padding of the last batch, bad samples that are left
   // out) is an Error unless an input of the step is fed from that column: the step would learn from those rows.
-  DatasetFeed(const data::Dataset& dataset, data::IteratorOptions options, std::vector<nn::InputColumn> columns);
+  // `device`: that programs run on; null: the host's. It must outlive the feed, and the programs that it has fed.
+  DatasetFeed(const data::Dataset& dataset, data::IteratorOptions options, std::vector<nn::InputColumn> columns,
+              Device* device = nullptr);
+  ~DatasetFeed() override;
   DatasetFeed(const data::Dataset& dataset, std::vector<nn::InputColumn> columns)
       : DatasetFeed(dataset, {.epochs = data::kForever}, std::move(columns)) {}
 
@@ -50,15 +54,19 @@ class DatasetFeed : public Feed {
   std::string state() const override;
   std::uint64_t data_hash() const override { return data_hash_; }
   void go_on(const data::IteratorState& place) override;
-  data::Iterator& iterator() { return iterator_; }
+  const data::Iterator& iterator() const;
 
  private:
+  class Queue;
+  data::IteratorState position() const;
+
   std::uint64_t data_hash_;
-  data::Iterator iterator_;
+  std::unique_ptr<data::Iterator> iterator_;  // on the host
+  std::unique_ptr<Queue> queue_;              // for a device
   std::vector<nn::InputColumn> columns_;
   Trace* trace_;
-  std::optional<data::Batch> batch_;  // bound
-  data::IteratorState before_;        // where the data stood in front of it
+  std::shared_ptr<const data::Batch> batch_;  // bound
+  data::IteratorState before_;                // where the data stood in front of it
   bool given_back_ = false;
 };
 
@@ -79,8 +87,9 @@ void check_remainder(const Program& program, const data::Dataset& dataset, const
 
 // The column of a batch that an input is fed from.
 const std::string& column_of(const std::string& input, const std::vector<nn::InputColumn>& columns);
-// The columns of a batch to the inputs of a program; those in `others` are bound by the caller.
+// The columns of a batch to the inputs of a program; those in `others` are bound by the caller. `lease`: what holds the
+// batch while the program reads it (Program::bind).
 void bind_columns(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns,
-                  const std::vector<std::string>& others = {});
+                  const std::vector<std::string>& others = {}, const std::shared_ptr<const void>& lease = nullptr);
 
 }  // namespace ridgeline::train

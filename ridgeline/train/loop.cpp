@@ -92,7 +92,7 @@ void Loop::run_steps(std::span<Callback* const> callbacks) {
 void Loop::throw_fault() const {
   if (data_error_) std::rethrow_exception(data_error_);
   if (context_.reason() == StopReason::overflows) {
-    const auto times = static_cast<std::int64_t>(context_.value(nn::kOverflowsResult));
+    const auto times = static_cast<std::int64_t>(fault_value_);
     if (const std::optional<double> scale = context_.model_.fixed_loss_scale())
       throw Error(
           fmt::format("the gradients overflowed {} times in a row under the fixed loss scale {}: none of these "
@@ -100,7 +100,8 @@ void Loop::throw_fault() const {
                       times, *scale));
     throw Error(fmt::format("Dynamic loss scale Continuous overflow {} times, has exceeded maximum threshold.", times));
   }
-  throw Error(fmt::format("step {}: Invalid loss ({}), terminating training.", context_.step(), context_.loss()));
+  const std::int64_t step = context_.step() - runs_behind_fault_ / context_.model_.runs_per_step();
+  throw Error(fmt::format("step {}: Invalid loss ({}), terminating training.", step, fault_value_));
 }
 
 void Loop::run_to(std::int64_t stop) {
@@ -110,21 +111,20 @@ void Loop::run_to(std::int64_t stop) {
   const std::int64_t runs = (stop - context_.step_) * model.runs_per_step() - begun_;
   context_.loop_loss_sum_ = 0;
   context_.loop_losses_ = 0;
-  runs_fed_ = runs_noted_ = 0;
+  runs_fed_ = runs_noted_ = runs_behind_fault_ = 0;
+  fault_ = StopReason::none;
   const auto begin = std::chrono::steady_clock::now();
-  const std::int64_t done = model.training().run_loop(runs, [&] { return feed(); });
+  const std::int64_t done = model.training().run_loop(runs, [&] { return feed(); }, [&] { return this->done(); });
   if (done == runs) context_.torn_ = false;
   context_.loop_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   context_.loop_steps_ = (begun_ + done) / model.runs_per_step();
-  runs_fed_ = done;
-  note_run();
   context_.loop_begin_ = context_.step_;
   context_.step_ = model.may_keep_step() ? model.global_step() : context_.step_ + done;
   *context_.live_step_ = context_.step_;
   if (context_.step_ > context_.loop_begin_) context_.epoch_ = (context_.step_ - 1) / context_.steps_per_epoch_ + 1;
   if (context_.torn_) context_.has_outputs_ = false;
-  if (const StopReason found = fault(); found != StopReason::none) {
-    context_.reason_ = found;  // before anything else that may have stopped it
+  if (fault_ != StopReason::none) {
+    context_.reason_ = fault_;  // before anything else that may have stopped it
   } else if (data_error_) {
     context_.reason_ = StopReason::bad_data;
   } else if (model.session().stop_flag() || (ranks_.size() == 1 && interrupted())) {
@@ -136,9 +136,6 @@ void Loop::run_to(std::int64_t stop) {
 
 // Binds the next batch; the previous one goes back to its owner. False: the run stops here.
 bool Loop::feed() {
-  note_run();
-  context_.torn_ = false;                         // the run before came to its end
-  if (fault() != StopReason::none) return false;  // the same on all ranks, as losses and gradients are
   // What several ranks have accumulated of a step is each one's own: they end behind whole steps.
   const bool may_stop = ranks_.size() == 1 || (begun_ + runs_fed_) % context_.model_.runs_per_step() == 0;
   constexpr int kOutOfTime = 1, kInterrupted = 2;
@@ -152,6 +149,20 @@ bool Loop::feed() {
   ++runs_fed_;
   context_.torn_ = true;  // until that run, too, has come to its end
   return true;
+}
+
+// Behind each run that has come to its end; false: no other is begun. The same on all ranks, as losses and gradients
+// are. What a device does behind the host is known some runs later.
+bool Loop::done() {
+  note_run();
+  if (fault_ != StopReason::none) {
+    ++runs_behind_fault_;
+    return false;
+  }
+  fault_ = fault();
+  if (fault_ != StopReason::none)
+    fault_value_ = context_.value(fault_ == StopReason::overflows ? nn::kOverflowsResult : nn::kLossResult);
+  return fault_ == StopReason::none;
 }
 
 // Where one rank has no batch, none runs the step, and those that have one give it back.
@@ -173,10 +184,10 @@ bool Loop::bind_batch() {
   return false;
 }
 
-// Counts the run that has come to its end, if one has since the last call.
+// Counts the run that has come to its end.
 void Loop::note_run() {
-  if (runs_noted_ == runs_fed_) return;
-  runs_noted_ = runs_fed_;
+  ++runs_noted_;
+  context_.torn_ = runs_noted_ < runs_fed_;
   if (watches_overflows_) {
     // A run in the middle of a step says again what the step before came to.
     const double overflows = context_.value(nn::kOverflowsResult);
@@ -188,17 +199,18 @@ void Loop::note_run() {
     context_.loop_loss_sum_ += loss;
     ++context_.loop_losses_;
   }
-  *context_.live_step_ = context_.step_ + runs_fed_ / context_.model_.runs_per_step();
+  *context_.live_step_ = context_.step_ + runs_noted_ / context_.model_.runs_per_step();
 }
 
-// Of the last step. Costs nothing: what a program on this device returns lies in the host's memory.
+// Of the run that was noted last. Costs nothing: what it returned lies in the host's memory.
 StopReason Loop::fault() const {
   if (!context_.has_outputs_) return StopReason::none;
   if (watches_overflows_) {
     const double overflows = context_.value(nn::kOverflowsResult);
     if (overflows > optim::kMostOverflows) return StopReason::overflows;
     // A step that overflowed changed nothing; of one that is not over yet it is not known.
-    if (overflows > 0 || context_.model_.runs_done() > 0) return StopReason::none;
+    const bool begun = (begun_ + runs_noted_) % context_.model_.runs_per_step() != 0;
+    if (overflows > 0 || begun) return StopReason::none;
   }
   if (!options_.stop_if_not_finite) return StopReason::none;
   const bool finite =

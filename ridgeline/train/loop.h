@@ -54,6 +54,7 @@ class Loop {
   void keep_place() const;
   void throw_fault() const;
   bool feed();
+  bool done();
   bool bind_batch();
   void note_run();
   StopReason fault() const;
@@ -67,6 +68,9 @@ class Loop {
   double overflows_ = 0;                        // in a row, behind the last run
   std::int64_t begun_ = 0;                      // runs of its first step that were done before the running loop
   std::int64_t runs_fed_ = 0, runs_noted_ = 0;  // of the running loop
+  StopReason fault_ = StopReason::none;         // of the first run of it that had one
+  double fault_value_ = 0;                      // what was wrong there: the loss, or how many overflows
+  std::int64_t runs_behind_fault_ = 0;          // that were given to the device before it was known
   std::exception_ptr data_error_;               // thrown on when the steps before it are dealt with
 };
 

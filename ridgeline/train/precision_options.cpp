@@ -8,7 +8,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/devices.h"
 #include "ridgeline/format/text/json_value.h"
 #include "ridgeline/graph/pass/precision_rules.h"
 
@@ -91,8 +91,8 @@ std::optional<DType> types_behind(const std::string& text, const std::string& ke
   return type;
 }
 
-// MindSpore's levels. `auto` is decided by the machine: bf16 by the lists where the CPU multiplies it faster than f32,
-// else O0.
+// MindSpore's levels. `auto` is decided by the device: bf16 by the lists where it multiplies that faster than f32, else
+// O0.
 struct AmpLevel {
   std::string_view name, mode;
   bool keeps_batch_norm = false, scales_loss = false;
@@ -105,13 +105,14 @@ constexpr std::array<AmpLevel, 4> kAmpLevels{{
 }};
 constexpr std::array<std::string_view, 3> kBatchNorms = {"batch_norm_train", "batch_norm_bwd", "batch_norm_eval"};
 
-AmpLevel amp_level_named(const std::string& name) {
+AmpLevel amp_level_of(const PrecisionOptions& options) {
+  const std::string& name = options.amp_level;
   for (const AmpLevel& level : kAmpLevels) {
     if (level.name == name) return level;
   }
   if (name != "auto") refuse("unknown amp_level '" + name + "' (allowed: O0, O1, O2, O3, auto)");
-  const bool fast_bf16 = device::bf16_products_rate() > 1;
-  return {"auto", fast_bf16 ? "allow_mix_precision_bf16" : "must_keep_origin_dtype"};
+  const DeviceEntry& device = *device_named(options.device).entry;
+  return {"auto", device.fast_bf16 && device.fast_bf16() ? "allow_mix_precision_bf16" : "must_keep_origin_dtype"};
 }
 
 bool given(const PrecisionOptions& o) {
@@ -129,7 +130,7 @@ const PrecisionMode& mode_of(const PrecisionOptions& options) {
     if (!options.mode.empty() || !options.mode_v2.empty()) {
       refuse("amp_level and precision_mode can not be assigned at the same time.");
     }
-    return precision_mode_named(amp_level_named(options.amp_level).mode);
+    return precision_mode_named(amp_level_of(options).mode);
   }
   if (!options.mode_v2.empty()) return precision_mode_v2_named(options.mode_v2);
   return options.mode.empty() ? precision_modes().front() : precision_mode_named(options.mode);
@@ -144,7 +145,7 @@ PrecisionPolicy policy_of(const PrecisionOptions& options) {
     refuse("--fp16_compute=" + options.fp16_compute + " (allowed: exact, bf16)");
   }
   if (options.fp16_compute == "bf16" && policy.low == DType::f16) policy.low = DType::bf16;
-  if (!options.amp_level.empty() && amp_level_named(options.amp_level).keeps_batch_norm) {
+  if (!options.amp_level.empty() && amp_level_of(options).keeps_batch_norm) {
     policy.keep_ops.assign(kBatchNorms.begin(), kBatchNorms.end());
   }
   if (!options.modify_mixlist.empty()) {
@@ -173,7 +174,7 @@ PrecisionPolicy policy_of(const PrecisionOptions& options) {
 }
 
 bool scales_loss(const PrecisionOptions& options) {
-  return !options.amp_level.empty() && amp_level_named(options.amp_level).scales_loss;
+  return !options.amp_level.empty() && amp_level_of(options).scales_loss;
 }
 
 std::vector<std::string> describe(const PrecisionOptions& options) {
@@ -182,7 +183,7 @@ std::vector<std::string> describe(const PrecisionOptions& options) {
   const std::string name(options.mode_v2.empty() ? mode.name : mode.v2_name);
   std::vector<std::string> lines;
   if (!options.amp_level.empty()) {
-    const AmpLevel level = amp_level_named(options.amp_level);
+    const AmpLevel level = amp_level_of(options);
     lines.push_back("amp_level " + options.amp_level + (level.keeps_batch_norm ? ": batch norms stay f32" : "") +
                     (level.scales_loss ? ", a dynamic loss scale" : ""));
   }

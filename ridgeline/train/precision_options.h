@@ -18,6 +18,7 @@ struct PrecisionOptions {
   std::string keep_dtype;              // file: an op, a scope or OpType::NAME a line, which keep their types
   std::string customize_dtypes;        // file: a line an op or OpType::NAME, with its types
   std::string amp_level;               // O0, O1, O2, O3 or auto, in the place of a mode
+  std::string device = "cpu";          // where steps run, which decides what `auto` is
   std::string fp16_compute = "exact";  // "exact": f16 values, emulated where the device has none; "bf16": bf16 instead
 };
 

@@ -6,9 +6,6 @@
 #include <cmath>
 #include <vector>
 
-#include "ridgeline/device/cpu/bandwidth.h"
-#include "ridgeline/device/cpu/peak.h"
-
 namespace ridgeline::train {
 namespace {
 
@@ -35,13 +32,12 @@ double gather_seconds(comm::Communicator& ranks, std::int64_t bytes, int calls) 
 
 }  // namespace
 
-RankRates measure_rates(comm::Communicator& ranks) {
+RankRates measure_rates(comm::Communicator& ranks, Device& device) {
   ranks.barrier();
-  const double gflops = device::measure_f32_rate().usual;
+  const DeviceRates usual = device.measured_rates().usual;
   ranks.barrier();
-  const double gigabytes = device::measure_memory_rate().usual;
   const double small = gather_seconds(ranks, 64, kSmallCalls), large = gather_seconds(ranks, kLarge, kLargeCalls);
-  std::array<double, 4> seconds = {1 / (gflops * 1e9), 1 / (gigabytes * 1e9), small, large};
+  std::array<double, 4> seconds = {1 / usual.f32_flops, 1 / usual.memory_bytes, small, large};
   ranks.all_reduce(seconds.data(), seconds.size(), DType::f64, comm::Reduction::max);
   const auto size = static_cast<double>(ranks.size());
   const double moving = std::max(seconds[3] - seconds[2], 1e-9);

@@ -34,9 +34,9 @@ std::string kernel_of(const SessionOptions& options) {
 TEST(KernelChoice, ThreeProductsComputeWhereTheyAreAskedForAndTheProgramSaysSo) {
   if (device::active_isa() != device::Isa::amx) GTEST_SKIP() << "this machine has no tiles";
   EXPECT_EQ(kernel_of({}).find("bf16x3"), std::string::npos);
-  EXPECT_EQ(kernel_of({.promise = {.bf16x3 = true}}),
+  EXPECT_EQ(kernel_of({.promise = {.fp32_compute = "bf16x3"}}),
             "own conv2d amx bf16x3; 1 f32 ops multiply by three products of bf16 halves: fp32_compute is bf16x3");
-  Session session({.promise = {.bf16x3 = true}});
+  Session session({.promise = {.fp32_compute = "bf16x3"}});
   expect_equals_reference(layer(), session);
 }
 

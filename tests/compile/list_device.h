@@ -6,28 +6,22 @@
 #include <vector>
 
 #include "ridgeline/compile/session.h"
-#include "ridgeline/device/cpu/cpu_device.h"
+#include "tests/support/host_device.h"
 
 namespace ridgeline::testing {
 
 // The host's memory and stream; for each op the given entries and then the reference.
-class ListDevice final : public Device {
+class ListDevice final : public HostDevice {
  public:
   // `side_by_side`: whether the entries' kernels may run at the same time.
   explicit ListDevice(std::vector<KernelEntry> entries, FusionLimits limits = {}, bool side_by_side = false)
       : entries_(std::move(entries)), limits_(std::move(limits)), side_by_side_(side_by_side) {}
   std::string_view name() const override { return "list"; }
-  bool host_memory() const override { return true; }
-  std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override { return host_.allocate(bytes); }
-  Stream& stream() override { return host_.stream(); }
-  Stream& exchange_stream() override { return host_.exchange_stream(); }
-  std::unique_ptr<Kernel> collective(const CollectiveRequest& request) override { return host_.collective(request); }
   bool side_by_side() const override { return side_by_side_; }
   std::vector<KernelEntry> kernels(std::string_view op) const override;
   FusionLimits fusion_limits() const override { return limits_; }
 
  private:
-  CpuDevice host_;
   std::vector<KernelEntry> entries_;
   FusionLimits limits_;
   bool side_by_side_;

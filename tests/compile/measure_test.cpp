@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing;
 
-constexpr device::MachineLimits kLimits{.f32_gflops = 100, .bf16_gflops = 1000, .gigabytes = 10};
+constexpr DeviceRates kLimits{.f32_flops = 100e9, .bf16_flops = 1000e9, .memory_bytes = 10e9};
 
 LaunchReport launch(const std::string& op, double started, double milliseconds, double flops, double bytes) {
   LaunchReport l;
@@ -31,7 +31,7 @@ TEST(Measure, ALaunchIsBoundByWhatItsKernelDoesOrByItsBytes) {
   l.cost.bytes = 40e6;
   EXPECT_DOUBLE_EQ(milliseconds_at_limit(l, kLimits), 4);
   l.cost.bytes = 0;
-  l.bf16_products = true;
+  l.products = DType::bf16;
   EXPECT_DOUBLE_EQ(milliseconds_at_limit(l, kLimits), 0.05);
 }
 
@@ -91,7 +91,7 @@ TEST(Measure, AProfiledRunTellsWhenEachLaunchRanAndWhatItDid) {
     ASSERT_TRUE(l.ran);
     EXPECT_GE(l.started, end) << l.node << ": launches run one after the other";
     end = l.started + l.milliseconds;
-    EXPECT_FALSE(l.bf16_products);
+    EXPECT_EQ(l.products, DType::f32);
     if (l.op != "conv2d" || l.converts) continue;
     convolved = true;
     const bool winograd = l.kernel.find("winograd") != std::string::npos;
@@ -111,7 +111,7 @@ TEST(Measure, ABf16LayerIsHeldToTheRateAtWhichItsKernelMultiplies) {
   for (const LaunchReport& l : program->launches()) {
     const bool tiles = l.kernel.ends_with(" amx") || l.kernel.ends_with(" bf16 dots");
     const bool library = l.kernel.starts_with("onednn") && l.op == "conv2d" && !l.converts;
-    EXPECT_EQ(l.bf16_products, tiles || library) << l.kernel << " reads bf16 and may compute in f32";
+    EXPECT_EQ(l.products == DType::bf16, tiles || library) << l.kernel << " reads bf16 and may compute in f32";
     convolved = convolved || (l.op == "conv2d" && !l.converts);
   }
   EXPECT_TRUE(convolved);

@@ -229,8 +229,12 @@ TEST(LaneSchedule, PutsEachItemWhereItEndsFirst) {
 
 TEST(LaneSchedule, ATeamIsFasterWhereThereIsMuchToDo) {
   const Cost much{1e9, 1e6}, little{100, 100};
-  EXPECT_LT(launch_seconds(much, 2), launch_seconds(much, 1));
-  EXPECT_GT(launch_seconds(little, 2), launch_seconds(little, 1));
+  const DeviceRates rates{.f32_flops = 1e11, .memory_bytes = 1e10, .launch_seconds = 1e-6, .barrier_seconds = 1e-5};
+  EXPECT_LT(launch_seconds(much, 2, rates), launch_seconds(much, 1, rates));
+  EXPECT_GT(launch_seconds(little, 2, rates), launch_seconds(little, 1, rates));
+  DeviceRates at_once = rates;
+  at_once.barrier_seconds = 0;
+  EXPECT_LT(launch_seconds(little, 2, at_once), launch_seconds(little, 1, at_once)) << "it goes by the device";
 }
 
 }  // namespace

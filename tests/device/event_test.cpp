@@ -1,6 +1,4 @@
 // Events and second streams: what one stream waits for, another records.
-#include "ridgeline/device/event.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,6 +6,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/device/cpu/cpu_device.h"
+#include "ridgeline/device/host_event.h"
 #include "ridgeline/device/simulated/simulated_device.h"
 #include "ridgeline/device/simulated/simulated_kernel.h"
 #include "ridgeline/device/work_queue.h"
@@ -32,9 +31,9 @@ constexpr KernelArguments kNothing{nullptr, nullptr, nullptr};
 TEST(Events, TheCpusSecondStreamRunsBesideTheFirst) {
   CpuDevice device;
   Door door;
-  Event behind;
-  device.exchange_stream().run(door, kNothing);
-  device.exchange_stream().record(behind);
+  HostEvent behind(device);
+  device.stream_for(StreamPurpose::exchanges).run(door, kNothing);
+  device.stream_for(StreamPurpose::exchanges).record(behind);
   door.open = true;  // the first stream is not held up: else this line is never reached
   device.stream().wait(behind);
   EXPECT_TRUE(door.passed);
@@ -43,21 +42,17 @@ TEST(Events, TheCpusSecondStreamRunsBesideTheFirst) {
 TEST(Events, AStreamWaitsForWhatAnotherRecorded) {
   CpuDevice device;
   Door first, second;
-  Event between;
-  std::thread other([&] {
-    WorkQueue queue;
-    queue.push([&] { first.run(kNothing); });
-    queue.record(between);
-    queue.synchronize();
-  });
-  between.reset();
-  device.exchange_stream().wait(between);
+  HostEvent between(device);
+  WorkQueue queue;
+  queue.push([&] { first.run(kNothing); });
+  queue.record(between);
+  device.stream_for(StreamPurpose::exchanges).wait(between);
   second.open = true;
-  device.exchange_stream().run(second, kNothing);
+  device.stream_for(StreamPurpose::exchanges).run(second, kNothing);
   EXPECT_FALSE(second.passed);
   first.open = true;
-  other.join();
-  device.exchange_stream().synchronize();
+  queue.synchronize();
+  device.stream_for(StreamPurpose::exchanges).synchronize();
   EXPECT_TRUE(first.passed);
   EXPECT_TRUE(second.passed);
 }
@@ -67,21 +62,22 @@ TEST(Events, AnErrorInFrontOfAnEventReachesWhoWaitsForIt) {
   Door door, skipped;
   door.open = skipped.open = true;
   door.breaks = true;
-  Event event;
-  device.exchange_stream().run(door, kNothing);
-  device.exchange_stream().run(skipped, kNothing);
-  device.exchange_stream().record(event);
+  HostEvent event(device);
+  device.stream_for(StreamPurpose::exchanges).run(door, kNothing);
+  device.stream_for(StreamPurpose::exchanges).run(skipped, kNothing);
+  device.stream_for(StreamPurpose::exchanges).record(event);
   EXPECT_THROW(device.stream().wait(event), Error);
-  EXPECT_THROW(device.exchange_stream().synchronize(), Error);
+  EXPECT_THROW(device.stream_for(StreamPurpose::exchanges).synchronize(), Error);
   EXPECT_FALSE(skipped.passed);
-  device.exchange_stream().run(skipped, kNothing);  // usable again
-  device.exchange_stream().synchronize();
+  device.stream_for(StreamPurpose::exchanges).run(skipped, kNothing);  // usable again
+  device.stream_for(StreamPurpose::exchanges).synchronize();
   EXPECT_TRUE(skipped.passed);
 }
 
 TEST(Events, OfAQueueThatIsDestroyedAreReachedWithAnError) {
+  const CpuDevice device;
   Door door;
-  Event event;
+  HostEvent event(device);
   std::thread opens;
   {
     WorkQueue queue;
@@ -104,14 +100,15 @@ TEST(Events, TheSimulatedDevicesStreamsWaitForEachOtherBehindTheHost) {
   const auto door = std::make_shared<Door>();
   SimulatedKernel kernel;
   kernel.name = "door";
+  kernel.device = &device;
   kernel.reference = door;
   const auto memory = device.allocate(sizeof(int));
-  Event over;
+  const auto over = device.make_event();
   int value = 0, seen = 0;
   device.stream().copy_from_host(memory->address(), &value, sizeof value);
-  device.exchange_stream().run(kernel, kNothing);
-  device.exchange_stream().record(over);
-  device.stream().wait(over);  // the host goes on
+  device.stream_for(StreamPurpose::exchanges).run(kernel, kNothing);
+  device.stream_for(StreamPurpose::exchanges).record(*over);
+  device.stream().wait(*over);  // the host goes on
   value = 7;
   device.stream().copy_from_host(memory->address(), &value, sizeof value);
   device.stream().copy_to_host(&seen, memory->address(), sizeof seen);
@@ -119,6 +116,22 @@ TEST(Events, TheSimulatedDevicesStreamsWaitForEachOtherBehindTheHost) {
   device.stream().synchronize();
   EXPECT_TRUE(door->passed);
   EXPECT_EQ(seen, 7);
+}
+
+TEST(Events, RecordedAgainTheyAreWaitedForAsTheyWereWhenSomebodyAsked) {
+  const CpuDevice device;
+  HostEvent event(device);
+  EXPECT_TRUE(event.reached()) << "never recorded";
+  const std::uint64_t first = event.record(), second = event.record();
+  event.reach(first);
+  event.wait_for(first);  // does not wait for the second
+  EXPECT_FALSE(event.reached());
+  event.reach(second, std::make_exception_ptr(Error("broken")));
+  event.wait_for(first);
+  EXPECT_THROW(event.wait(), Error);
+  event.reach(event.record());
+  event.wait();
+  EXPECT_THROW(event.wait_for(second), Error);
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 #include "kernel_testing.h"
 #include "ridgeline/compile/session.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/device/cpu/cpu_device.h"
 #include "ridgeline/device/cpu/kernels_version.h"
 #include "tests/support/error_of.h"
 #include "tests/support/files.h"
+#include "tests/support/host_device.h"
 
 namespace ridgeline {
 namespace {
@@ -42,20 +42,14 @@ KernelChoice make_between(const KernelRequest&) {
 KernelChoice refuse(const KernelRequest&) { return Refusal{"never"}; }
 
 // The processor's memory and stream, with kernels of its own.
-class ListedDevice final : public Device {
+class ListedDevice final : public testing::HostDevice {
  public:
-  explicit ListedDevice(std::vector<KernelEntry> entries) : entries_(std::move(entries)) {}
+  explicit ListedDevice(std::vector<KernelEntry> entries)
+      : testing::HostDevice(std::optional<Provider>()), entries_(std::move(entries)) {}
   std::string_view name() const override { return "listed"; }
-  bool host_memory() const override { return true; }
-  std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override { return cpu_.allocate(bytes); }
-  Stream& stream() override { return cpu_.stream(); }
-  Stream& exchange_stream() override { return cpu_.exchange_stream(); }
-  std::unique_ptr<Kernel> collective(const CollectiveRequest& request) override { return cpu_.collective(request); }
   std::vector<KernelEntry> kernels(std::string_view) const override { return entries_; }
-  FusionLimits fusion_limits() const override { return cpu_.fusion_limits(); }
 
  private:
-  CpuDevice cpu_{std::optional<Provider>()};
   std::vector<KernelEntry> entries_;
 };
 

@@ -15,9 +15,11 @@ namespace {
 
 const Problem kAdd{"reduce_sum", {random_tensor({6, 5}, 1)}, {{"axes", std::vector<std::int64_t>{0}}}};
 
-std::unique_ptr<Kernel> make(const Device& device, const Problem& problem) {
+std::unique_ptr<Kernel> make(Device& device, const Problem& problem) {
   const Node node = problem.node();
-  KernelChoice choice = device.kernels(problem.op).front().make(problem.request(node));
+  KernelRequest request = problem.request(node);
+  request.device = &device;
+  KernelChoice choice = device.kernels(problem.op).front().make(request);
   if (const auto* refusal = std::get_if<Refusal>(&choice)) {
     ADD_FAILURE() << refusal->reason;
     return nullptr;
@@ -46,9 +48,10 @@ struct Gate : Kernel {
   }
 };
 
-std::unique_ptr<SimulatedKernel> gate(std::atomic<bool>& open, bool fails = false) {
+std::unique_ptr<SimulatedKernel> gate(const Device& device, std::atomic<bool>& open, bool fails = false) {
   auto kernel = std::make_unique<SimulatedKernel>();
   kernel->name = "gate";
+  kernel->device = &device;
   kernel->reference = std::make_shared<Gate>(open, fails);
   return kernel;
 }
@@ -72,7 +75,7 @@ TEST(SimulatedDevice, RunsAKernelOnItsOwnMemoryAndBringsTheResultBack) {
 TEST(SimulatedDevice, TheStreamRunsBehindInTheOrderGiven) {
   SimulatedDevice device;
   std::atomic<bool> open = false;
-  const auto wait = gate(open);
+  const auto wait = gate(device, open);
   const auto memory = device.allocate(sizeof(int));
   device.stream().run(*wait, {nullptr, nullptr, nullptr});
   // The copies wait behind the gate; the first one's source may change at once.
@@ -142,7 +145,7 @@ TEST(SimulatedDevice, MemoryOfAnotherSimulatedDeviceIsNotItsOwn) {
 
 TEST(SimulatedDevice, AKernelOfAnotherDeviceIsRefused) {
   SimulatedDevice device;
-  const CpuDevice cpu(std::nullopt);
+  CpuDevice cpu(std::nullopt);
   const auto kernel = make(cpu, kAdd);
   EXPECT_NE(
       error_of([&] { device.stream().run(*kernel, {nullptr, nullptr, nullptr}); }).find("was made for another device"),
@@ -156,14 +159,16 @@ TEST(SimulatedDevice, MissingOpsAndTypesAreMissing) {
   SimulatedDeviceOptions options;
   options.missing_ops = {"conv2d"};
   options.missing_dtypes = {DType::i32, DType::f64};
-  const SimulatedDevice device(options);
+  SimulatedDevice device(options);
   EXPECT_TRUE(device.kernels("conv2d").empty());
   EXPECT_TRUE(device.kernels("no_such_op").empty());
   EXPECT_EQ(device.kernels("reduce_sum").size(), 1u);
   EXPECT_NE(make(device, kAdd), nullptr);
   const Problem labelled{"argmax_accuracy", {random_tensor({4, 3}, 1), random_labels(4, 3, 2)}, {}};
   const Node node = labelled.node();
-  const KernelChoice choice = device.kernels("argmax_accuracy").front().make(labelled.request(node));
+  KernelRequest request = labelled.request(node);
+  request.device = &device;
+  const KernelChoice choice = device.kernels("argmax_accuracy").front().make(request);
   ASSERT_TRUE(std::holds_alternative<Refusal>(choice));
   EXPECT_EQ(std::get<Refusal>(choice).reason, "the device has no i32");
 }
@@ -171,7 +176,7 @@ TEST(SimulatedDevice, MissingOpsAndTypesAreMissing) {
 TEST(SimulatedDevice, AnErrorOfTheWorkArrivesAtSynchronizeAndTheWorkBehindItIsDropped) {
   SimulatedDevice device;
   std::atomic<bool> open = false;
-  const auto broken = gate(open, true);
+  const auto broken = gate(device, open, true);
   const auto memory = device.allocate(sizeof(int));
   const int value = 7;
   int seen = 0;
@@ -194,7 +199,7 @@ TEST(SimulatedDevice, IsDestroyedWithWorkQueued) {
   std::thread opener;
   {
     SimulatedDevice device;
-    const auto wait = gate(open);
+    const auto wait = gate(device, open);
     struct Count : Kernel {
       std::atomic<int>& runs;
       explicit Count(std::atomic<int>& counter) : runs(counter) {}
@@ -202,6 +207,7 @@ TEST(SimulatedDevice, IsDestroyedWithWorkQueued) {
     };
     SimulatedKernel count;
     count.reference = std::make_shared<Count>(runs);
+    count.device = &device;
     device.stream().run(*wait, {nullptr, nullptr, nullptr});
     opener = std::thread([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -216,7 +222,7 @@ TEST(SimulatedDevice, IsDestroyedWithWorkQueued) {
 TEST(SimulatedDevice, FreeingMemoryWaitsForTheWorkThatUsesIt) {
   SimulatedDevice device;
   std::atomic<bool> open = false;
-  const auto wait = gate(open);
+  const auto wait = gate(device, open);
   auto memory = device.allocate(1 << 16);
   const std::vector<char> bytes(1 << 16, 'x');
   std::vector<char> seen(bytes.size());

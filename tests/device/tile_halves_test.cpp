@@ -78,10 +78,10 @@ TEST(TileHalves, RandomShapesAgreeWithTheReferenceOnAllTiles) {
 TEST(TileHalves, ThreeProductsOfBf16AreWhatTheyCountAs) {
   for (std::size_t pass = 0; pass < 3; ++pass) {
     const auto halves = pass_on_halves(pass, kCases[0]).kernel(Tiles::scalar);
-    EXPECT_TRUE(halves->bf16_products) << halves->name;
+    EXPECT_EQ(halves->products, DType::bf16) << halves->name;
     EXPECT_EQ(halves->flops_share, 3) << halves->name;
     const auto narrow = kTilePasses[pass](kCases[0]).kernel(Tiles::scalar);
-    EXPECT_TRUE(narrow->bf16_products) << narrow->name;
+    EXPECT_EQ(narrow->products, DType::bf16) << narrow->name;
     EXPECT_EQ(narrow->flops_share, 1) << narrow->name;
   }
 }
@@ -185,25 +185,25 @@ TEST(TileHalves, TheyComputeOnlyWhereTheyAreAskedFor) {
   const Node node = problem.problem.node();
   int entries = 0;
   for (const KernelEntry& entry : cpu_kernels("conv2d")) {
-    if (!entry.promise.bf16x3) continue;
+    if (entry.promise.fp32_compute.empty()) continue;
     ++entries;
     const KernelChoice choice = entry.make(problem.problem.request(node));
     ASSERT_TRUE(std::holds_alternative<Refusal>(choice));
-    EXPECT_EQ(std::get<Refusal>(choice).reason, "it makes f32 products of bf16 halves, and fp32_compute is f32");
+    EXPECT_EQ(std::get<Refusal>(choice).reason, "it multiplies f32 values by bf16x3, and fp32_compute is f32");
   }
   EXPECT_EQ(entries, 1);
   const device::Isa before = device::active_isa();
   const auto refusal = [](const KernelPromise& promise) { return error_of([&] { const CpuDevice device(promise); }); };
   device::force_isa_for_test(device::Isa::avx2);
-  EXPECT_EQ(refusal({.bf16x3 = true}),
+  EXPECT_EQ(refusal({.fp32_compute = kBf16x3}),
             "fp32_compute is bf16x3, which needs tile registers (amx): the instruction set in force is avx2");
   EXPECT_EQ(refusal({}), "");
   device::force_isa_for_test(before);
   if (before != device::Isa::amx) return;
-  EXPECT_EQ(refusal({.bf16x3 = true}), "");
-  EXPECT_EQ(refusal({.bits = Reproducibility::portable, .bf16x3 = true}),
+  EXPECT_EQ(refusal({.fp32_compute = kBf16x3}), "");
+  EXPECT_EQ(refusal({.bits = Reproducibility::portable, .fp32_compute = kBf16x3}),
             "fp32_compute is bf16x3, and reproducibility is portable: other machines have no tiles");
-  EXPECT_EQ(refusal({.high_precision = true, .bf16x3 = true}),
+  EXPECT_EQ(refusal({.high_precision = true, .fp32_compute = kBf16x3}),
             "fp32_compute is bf16x3, and high precision is asked for (op_select_implmode): its errors are larger");
 }
 

@@ -1,5 +1,5 @@
 // Uniform numbers by counter: those of the formula, to the bit, under every instruction set.
-#include "ridgeline/device/cpu/uniform_fill.h"
+#include "ridgeline/device/uniform_fill.h"
 
 #include <gtest/gtest.h>
 

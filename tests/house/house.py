@@ -3,7 +3,7 @@
     python3 tests/house/house.py ROOT
 
 1. An include points down the list of folders; graph/ and data/ never include each other; inside graph/ and inside
-   data/ the parts come in their own order.
+   data/ the parts come in their own order; above device/ nobody includes what belongs to one device.
 2. Our files are included by their full path ("ridgeline/core/shape.h"), and the path exists.
 3. JSON, command-line, text and log libraries are included in .cpp files only (their forward declarations, *_fwd.hpp, anywhere).
 4. No source has more than 500 lines, unless it is listed below with the reason.
@@ -18,6 +18,8 @@ import sys
 # In the order in which work comes down: a folder may include itself and those after it.
 FOLDERS = ["cli", "train", "nn", "optim", "infer", "compile", "device", "comm", "graph", "data", "image", "format", "core"]
 STRANGERS = {("graph", "data"), ("data", "graph")}
+# A device's own files are for the device and for what chooses it: these know the contract alone (device/*.h).
+KNOW_NO_DEVICE = {"cli", "train", "nn", "optim", "infer", "compile"}
 # The same inside some folders, as levels. Of graph/: the op definitions, their expressions and the IR are one level; passes rewrite what
 # they define, drawings show it; gradients come last, so that a program that only infers links none.
 # Of train/: "" are the files of the folder itself; the library of training knows nothing of recipes.
@@ -59,6 +61,8 @@ def direction_error(importer, included):
             return f"ridgeline/{folder} is not in the list of folders"
     if (ours, theirs) in STRANGERS:
         return f"{ours}/ and {theirs}/ know nothing of each other"
+    if ours in KNOW_NO_DEVICE and theirs == "device" and len(included.parts) > 2:
+        return f"{ours}/ knows devices by their contract alone (device/*.h)"
     if FOLDERS.index(theirs) < FOLDERS.index(ours):
         return f"{theirs}/ lies above {ours}/"
     levels = PARTS.get(ours)

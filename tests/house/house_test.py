@@ -54,6 +54,15 @@ class House(unittest.TestCase):
         self.write("ridgeline/graph/ir/b.h", '#include "ridgeline/data/a.h"\n')
         self.assert_only("ridgeline/graph/ir/b.h:1", "graph/ and data/ know nothing of each other")
 
+    def test_what_belongs_to_one_device_is_included_by_devices_alone(self):
+        self.write("ridgeline/device/cpu/c.h", "")
+        self.write("ridgeline/device/c.cpp", '#include "ridgeline/device/cpu/c.h"\n')
+        self.assertEqual(self.found(), [])
+        for folder in ("cli", "train", "nn", "compile"):
+            self.write(f"ridgeline/{folder}/c.cpp", '#include "ridgeline/device/cpu/c.h"\n')
+            self.assert_only(f"ridgeline/{folder}/c.cpp:1", "knows devices by their contract alone")
+            (self.root / f"ridgeline/{folder}/c.cpp").unlink()
+
     def test_graph_parts_come_in_order(self):
         self.write("ridgeline/graph/grad/b.cpp", '#include "ridgeline/graph/op/a.h"\n')
         self.assertEqual(self.found(), [])

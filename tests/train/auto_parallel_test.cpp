@@ -6,6 +6,7 @@
 #include "ridgeline/comm/model/all_reduce_cost.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/measured_rate.h"
+#include "ridgeline/device/devices.h"
 #include "ridgeline/graph/ir/builder.h"
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/shard_plan.h"
@@ -82,7 +83,7 @@ TEST(AutoParallel, AllRanksHaveTheRatesOfTheSlowest) {
   std::array<RankRates, 2> rates;
   comm::expect_ranks(2, [&](comm::Communicator& all) {
     const ComputeScope team(1);
-    rates[static_cast<std::size_t>(all.rank())] = measure_rates(all);
+    rates[static_cast<std::size_t>(all.rank())] = measure_rates(all, *device_named("cpu").make());
   });
   EXPECT_TRUE(rates[0].known());
   EXPECT_EQ(rates[0].flops, rates[1].flops);

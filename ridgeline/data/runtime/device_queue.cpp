@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/location_text.h"
 
 namespace ridgeline::data {
 
 DeviceQueue::DeviceQueue(const Dataset& dataset, IteratorOptions options, DeviceQueueOptions queue)
-    : iterator_(dataset, std::move(options)), depth_(queue.depth), received_(iterator_.state()) {
+    : iterator_(dataset, std::move(options)),
+      depth_(queue.depth != 0 ? queue.depth : std::clamp<std::int64_t>(iterator_.slots() - 2, 1, 2)),
+      received_(iterator_.state()) {
   // One slot at least must be left for the workers to fill.
   if (depth_ < 1 || depth_ >= iterator_.slots()) {
     throw Error(fmt::format("[device queue] depth is {}, it must be at least 1 and below the {} batch slots", depth_,
@@ -25,6 +29,13 @@ DeviceQueue::~DeviceQueue() {
   changed_.notify_all();
   iterator_.stop();
   if (sender_.joinable()) sender_.join();
+}
+
+void DeviceQueue::restore(const IteratorState& state) {
+  if (sender_.joinable()) throw Error("[device queue] restore() comes before send(): batches are on their way");
+  iterator_.restore(state);
+  const std::lock_guard lock(mutex_);
+  received_ = iterator_.state();
 }
 
 void DeviceQueue::send(const std::source_location& at) {

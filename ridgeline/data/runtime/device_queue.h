@@ -27,7 +27,8 @@
 namespace ridgeline::data {
 
 struct DeviceQueueOptions {
-  std::int64_t depth = 2;  // batches that wait in the queue; the iterator prepares more behind them
+  // Batches that wait in the queue; the iterator prepares more behind them. 0: two, or one where there are few slots.
+  std::int64_t depth = 0;
 };
 
 class DeviceQueue {
@@ -37,6 +38,8 @@ class DeviceQueue {
   DeviceQueue(const DeviceQueue&) = delete;
   DeviceQueue& operator=(const DeviceQueue&) = delete;
 
+  // Goes on from there, as Iterator::restore; before send().
+  void restore(const IteratorState& state);
   // Starts to send. Once: another call is an Error with its line.
   void send(const std::source_location& at = std::source_location::current());
   // No batch enters the queue until resume(); what is in it can still be received. Returns when the sender rests.
@@ -54,6 +57,8 @@ class DeviceQueue {
   IteratorState state() const;
   const Schema& columns() const { return iterator_.columns(); }
   RunStats stats() const { return iterator_.stats(); }
+  // For what it tells of the run; batches come by receive().
+  const Iterator& iterator() const { return iterator_; }
 
  private:
   void run();

@@ -7,15 +7,21 @@
 #include <cstring>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/memory.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/collective_kernel.h"
+#include "ridgeline/device/conversion_kernel.h"
+#include "ridgeline/device/cpu/bandwidth.h"
 #include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/kernels_version.h"
 #include "ridgeline/device/cpu/library.h"
 #include "ridgeline/device/cpu/own/few_rows.h"
-#include "ridgeline/device/exchange_stream.h"
+#include "ridgeline/device/cpu/peak.h"
+#include "ridgeline/device/cpu/tiles/peak.h"
+#include "ridgeline/device/host_event.h"
+#include "ridgeline/device/queued_stream.h"
 
 namespace ridgeline {
 namespace {
@@ -71,30 +77,49 @@ class CpuMemory final : public DeviceMemory {
 
 class CpuStream final : public Stream {
  public:
+  using Stream::Stream;
   void run(Kernel& kernel, const KernelArguments& arguments) override {
     const FlushDenormals flush;
-    kernel.run(arguments);
+    kernel.run({arguments.inputs, arguments.outputs, arguments.scratch, this});
   }
-  void copy_from_host(void* device, const void* host, std::size_t bytes) override { std::memmove(device, host, bytes); }
-  void copy_to_host(void* host, const void* device, std::size_t bytes) override { std::memmove(host, device, bytes); }
+  SourceUse copy(const Copy& copy) override {
+    std::memmove(copy.to, copy.from, copy.bytes);
+    return SourceUse::over;
+  }
+  void clear(void* device, std::size_t bytes) override {
+    parallel_for(static_cast<std::int64_t>(bytes), std::int64_t{1} << 21, [&](std::int64_t begin, std::int64_t end) {
+      std::memset(static_cast<char*>(device) + begin, 0, static_cast<std::size_t>(end - begin));
+    });
+  }
   void synchronize() override {}
+  void record(Event& event) override {
+    RIDGELINE_CHECK(&event.device() == &device(), "a stream records the events of its own device");
+    auto& own = static_cast<HostEvent&>(event);
+    own.reach(own.record());
+  }
+  void wait(Event& event) override { event.wait(); }
 };
 
 }  // namespace
 
 CpuDevice::CpuDevice() : CpuDevice(forced_provider()) {}
 
-CpuDevice::CpuDevice(std::optional<Provider> forced) : forced_(forced), stream_(std::make_unique<CpuStream>()) {
+CpuDevice::CpuDevice(std::optional<Provider> forced) : forced_(forced) {
+  streams_[StreamPurpose::compute] = std::make_unique<CpuStream>(*this);
   device::active_isa();  // a bad RIDGELINE_ISA is reported here and not in the first kernel
 }
 
 namespace {
 
 void refuse_contradictions(const KernelPromise& promise) {
-  if (!promise.bf16x3) return;
+  if (promise.fp32_compute.empty()) return;
   const auto refuse = [](const std::string& reason) {
     throw Error("fp32_compute is bf16x3, " + reason, ErrorKind::usage);
   };
+  if (promise.fp32_compute != kBf16x3) {
+    throw Error("fp32_compute is " + std::string(promise.fp32_compute) + ", which the cpu does not know (f32, bf16x3)",
+                ErrorKind::usage);
+  }
   const device::Isa isa = device::active_isa();
   if (isa != device::Isa::amx) {
     refuse("which needs tile registers (amx): the instruction set in force is " + std::string(device::name_of(isa)));
@@ -129,14 +154,85 @@ CpuDevice::CpuDevice(const KernelPromise& promise, const std::string& tune) : Cp
 
 std::unique_ptr<DeviceMemory> CpuDevice::allocate(std::size_t bytes) { return std::make_unique<CpuMemory>(bytes); }
 
-Stream& CpuDevice::exchange_stream() {
-  if (!exchange_stream_) exchange_stream_ = std::make_unique<ExchangeStream>();
-  return *exchange_stream_;
+std::size_t CpuDevice::memory_limit() const { return static_cast<std::size_t>(available_memory()); }
+
+Stream& CpuDevice::stream_for(StreamPurpose purpose) {
+  std::unique_ptr<Stream>& stream = streams_[purpose];
+  if (!stream) stream = std::make_unique<QueuedStream>(*this);
+  return *stream;
 }
+
+std::unique_ptr<Event> CpuDevice::make_event() { return std::make_unique<HostEvent>(*this); }
 
 std::unique_ptr<Kernel> CpuDevice::collective(const CollectiveRequest& request) {
   return make_collective_kernel(request);
 }
+
+std::unique_ptr<Kernel> CpuDevice::conversion(const ValueType& type, const Layout& from, const Layout& to) {
+  return make_conversion_kernel(type, from, to);
+}
+
+std::unique_ptr<Kernel> CpuDevice::cast_conversion(DType from_type, const Layout& from, DType to_type,
+                                                   const Layout& to) {
+  return make_cast_conversion(from_type, from, to_type, to);
+}
+
+// Of one core. Handing work to a team and waiting for it takes tens of microseconds where its threads sleep in between
+// (docs/core.md).
+DeviceRates CpuDevice::rates() const {
+  const int bf16 = device::bf16_products_rate();
+  return {.f32_flops = 1e11,
+          .bf16_flops = bf16 > 2 ? 1e12 : bf16 * 1e11,
+          .f16_flops = 1e11,
+          .memory_bytes = 1e10,
+          .launch_seconds = 1e-6,
+          .barrier_seconds = 1e-5};
+}
+
+namespace {
+
+MeasuredRates measure(const DeviceRates& estimate) {
+  MeasuredRates rates{estimate, estimate};
+  const device::MeasuredRate f32 = device::measure_f32_rate();
+  const device::MeasuredRate memory = device::measure_memory_rate();
+  const bool tiles = device::active_isa() == device::Isa::amx;
+  constexpr int kTeams = 1000;
+  const device::MeasuredRate teams = device::measure_rate(7, kTeams, [](int) {
+    for (int i = 0; i < kTeams; ++i) parallel_team([](int, int) {});
+  });
+  const auto fill = [&](DeviceRates& to, double device::MeasuredRate::*rate) {
+    to.f32_flops = to.bf16_flops = to.f16_flops = f32.*rate * 1e9;
+    to.memory_bytes = memory.*rate * 1e9;
+    to.barrier_seconds = 1 / (teams.*rate);
+  };
+  fill(rates.best, &device::MeasuredRate::best);
+  fill(rates.usual, &device::MeasuredRate::usual);
+  if (tiles || device::fast_bf16_dots()) {
+    using device::tiles::Tiles;
+    const double bf16 = device::tiles::measure_tile_peak(tiles ? Tiles::amx : Tiles::dots) * 1e9;
+    rates.best.bf16_flops = rates.usual.bf16_flops = bf16;
+  }
+  return rates;
+}
+
+}  // namespace
+
+MeasuredRates CpuDevice::measured_rates() {
+  const auto [it, is_new] = measured_.try_emplace(compute_threads());
+  if (is_new) it->second = measure(rates());
+  return it->second;
+}
+
+std::string CpuDevice::architecture() const { return std::string(device::name_of(device::active_isa())); }
+
+std::string CpuDevice::describe() {
+  std::string isas;
+  for (device::Isa isa : device::machine_isas()) isas += (isas.empty() ? "" : ", ") + std::string(device::name_of(isa));
+  return std::to_string(available_cores()) + " cores, instruction sets " + isas +
+         " (in use: " + std::string(device::name_of(device::active_isa())) + ")";
+}
+
+bool CpuDevice::fast_bf16() { return device::bf16_products_rate() > 1; }
 
 std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return cpu_kernels(op, forced_); }
 
@@ -185,7 +281,6 @@ FusionLimits CpuDevice::fusion_limits() const {
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
                    .results = loop::kLoopStorage,
                    .sums = true},
-          .flops_per_byte = {.wide = 10, .bf16 = tiles ? 100.0 : 10.0},
           .slow_ops = {{"image_tail", {DType::bf16, DType::f16}, 2.0}}};
 }
 

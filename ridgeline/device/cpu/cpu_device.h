@@ -5,6 +5,7 @@
 // any thread may give them to the stream.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -19,30 +20,45 @@ class CpuDevice final : public Device {
   CpuDevice();
   // The provider given here, whatever the environment says; nullopt forces none.
   explicit CpuDevice(std::optional<Provider> forced);
-  // Kernels must promise this. An Error where bf16x3 is asked for and the instruction set in force has no tiles, or
-  // what else is asked for excludes it.
-  // `tune`: the file of kernel times by which kernels are chosen (kernel_tuner.h), "auto" for the user's; empty: by
-  // their order.
+  // Kernels must promise this. An Error where fp32_compute bf16x3 is asked for and the instruction set in force has no
+  // tiles, or what else is asked for excludes it. `tune`: the file of kernel times by which kernels are chosen
+  // (kernel_tuner.h), "auto" for the user's; empty: by their order.
   explicit CpuDevice(const KernelPromise& promise, const std::string& tune = "");
 
+  // What there is on this machine, for people.
+  static std::string describe();
+  // Whether it multiplies bf16 faster than f32.
+  static bool fast_bf16();
+
   std::string_view name() const override { return "cpu"; }
+  std::string architecture() const override;  // the instruction set in force
   bool host_memory() const override { return true; }
   // 64-byte aligned, contents undefined; large blocks start on a huge page and ask for more of them.
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;
-  Stream& stream() override { return *stream_; }
-  Stream& exchange_stream() override;
+  // The same: it lies in the host's memory.
+  std::unique_ptr<DeviceMemory> allocate_pinned(std::size_t bytes) override { return allocate(bytes); }
+  std::size_t memory_limit() const override;
+  // Those of copies and exchanges run behind, on threads of their own.
+  Stream& stream_for(StreamPurpose purpose) override;
+  std::unique_ptr<Event> make_event() override;
+  std::unique_ptr<Event> make_timed_event() override { return make_event(); }
   std::unique_ptr<Kernel> collective(const CollectiveRequest& request) override;
+  std::unique_ptr<Kernel> conversion(const ValueType& type, const Layout& from, const Layout& to) override;
+  std::unique_ptr<Kernel> cast_conversion(DType from_type, const Layout& from, DType to_type,
+                                          const Layout& to) override;
   bool side_by_side() const override { return true; }
   std::vector<KernelEntry> kernels(std::string_view op) const override;
   FusionLimits fusion_limits() const override;
   KernelPromise promise() const override { return promise_; }
   KernelTuner* tuner() override { return tuner_ ? &*tuner_ : nullptr; }
+  DeviceRates rates() const override;
+  MeasuredRates measured_rates() override;
 
  private:
   KernelPromise promise_;
   std::optional<Provider> forced_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Stream> exchange_stream_;  // null until it is asked for
+  std::map<StreamPurpose, std::unique_ptr<Stream>> streams_;  // but for compute made when they are asked for
+  std::map<int, MeasuredRates> measured_;                     // by threads of the team
   std::optional<KernelTuner> tuner_;
 };
 

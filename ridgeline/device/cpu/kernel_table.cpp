@@ -79,7 +79,7 @@ constexpr KernelEntry halves(std::string_view op, Factory factory) {
           factory,
           {DType::f32},
           Arithmetic::f32,
-          {.bits = Reproducibility::deterministic, .high_precision = false, .bf16x3 = true}};
+          {.bits = Reproducibility::deterministic, .high_precision = false, .fp32_compute = kBf16x3}};
 }
 
 constexpr KernelEntry kTable[] = {

@@ -11,6 +11,9 @@
 
 namespace ridgeline {
 
+// KernelPromise::fp32_compute: three products of bf16 halves for each of f32, on tile registers.
+inline constexpr std::string_view kBf16x3 = "bf16x3";
+
 // The entries for `op` in the order in which compilation tries them; the op's reference implementation is always last.
 // The entries of the `forced` provider come before all others, which take only what these refuse. Provider::reference
 // keeps the reference alone. Empty for an op that does not exist.

@@ -1,4 +1,4 @@
-#include "ridgeline/device/cpu/uniform_fill.h"
+#include "ridgeline/device/uniform_fill.h"
 
 #include <cstring>
 

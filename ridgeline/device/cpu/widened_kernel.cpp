@@ -123,7 +123,7 @@ class WidenedKernel final : public Kernel {
     name = "widened " + inner_->name + (parts > 1 ? " in " + std::to_string(parts) + " parts" : "");
     emulates = true;
     flops_share = inner_->flops_share;
-    bf16_products = inner_->bf16_products;
+    products = inner_->products;
     input_layouts = inner_->input_layouts;
     output_layouts = inner_->output_layouts;
     input_layouts.resize(request.inputs.size());

@@ -2,12 +2,15 @@
 //
 // A device for tests, as strict as a real accelerator. Its addresses are reserved ranges that the host cannot touch
 // (the bytes are kept elsewhere), its streams run behind on threads of their own, it may lack ops and element types,
-// and it refuses host addresses where device addresses belong, and the reverse. Kernels are the reference ones.
+// and it refuses host addresses where device addresses belong, and the reverse. Work of two streams that touches the
+// same bytes must be ordered by events (access_order.h), whether it is done once or replayed. Kernels are the reference
+// ones.
 //
 // Owned by the session. A stream may be fed by one thread at a time. Destroying the device finishes the launch that
 // is running, drops what is queued, and joins; memory must not outlive it.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <set>
 #include <string>
@@ -15,6 +18,11 @@
 #include "ridgeline/device/device.h"
 
 namespace ridgeline {
+
+class AccessOrder;
+class RecordedWork;
+class SimulatedArena;
+class SimulatedStream;
 
 // What an exchange between ranks takes at least, from its beginning: latency + bytes / bandwidth.
 struct SimulatedLink {
@@ -28,7 +36,9 @@ struct SimulatedDeviceOptions {
   std::set<DType> missing_dtypes;                   // kernels refuse operands and results of these types
   FusionLimits fusion = reference_fusion_limits();  // what it takes as one launch; {}: it fuses nothing
   SimulatedLink link;
-  double product_seconds = 0;                              // that each convolution and dense layer takes at least
+  double product_seconds = 0;    // that each convolution and dense layer takes at least
+  std::size_t memory_limit = 0;  // bytes that there are; 0: what this process may use
+  bool records = true;
   std::function<void(std::string_view kernel)> on_launch;  // called by the thread that feeds the stream
 };
 
@@ -38,27 +48,54 @@ class SimulatedDevice final : public Device {
   ~SimulatedDevice() override;
 
   std::string_view name() const override { return options_.name; }
+  std::string architecture() const override { return "reference"; }
   bool host_memory() const override { return false; }
-  // Freeing waits for the stream, since queued work may use the memory.
+  // Freeing waits for the streams, since queued work may use the memory.
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;
-  // run() and the copies check addresses at once (an Error) and then only queue the work. copy_from_host takes the
-  // bytes at once; copy_to_host has written them when synchronize() returns. After an error the queued work is dropped;
-  // synchronize() throws the error once, and the stream is usable again.
-  Stream& stream() override;
-  Stream& exchange_stream() override;
+  std::unique_ptr<DeviceMemory> allocate_pinned(std::size_t bytes) override;
+  std::size_t memory_limit() const override;
+  // run() and the copies check addresses and order at once (an Error) and then only queue the work. A copy from memory
+  // of the host that is not pinned takes the bytes at once; one from pinned memory reads them when its turn comes, and
+  // fails where somebody has written over them. After an error the queued work is dropped; synchronize() throws the
+  // error once, and the stream is usable again.
+  Stream& stream_for(StreamPurpose purpose) override;
+  std::unique_ptr<Event> make_event() override;
+  std::unique_ptr<Event> make_timed_event() override { return make_event(); }
+  std::unique_ptr<Recording> record(FunctionRef<void()> body) override;
+  bool records() const override { return options_.records; }
   std::unique_ptr<Kernel> collective(const CollectiveRequest& request) override;
+  std::unique_ptr<Kernel> conversion(const ValueType&, const Layout&, const Layout&) override { return nullptr; }
   std::vector<KernelEntry> kernels(std::string_view op) const override;
   FusionLimits fusion_limits() const override { return options_.fusion; }
+  DeviceRates rates() const override;
+  MeasuredRates measured_rates() override { return {rates(), rates()}; }
+
+  const SimulatedDeviceOptions& options() const { return options_; }
+  // How often the host waited for it, and how many recordings were replayed, so far.
+  std::int64_t host_waits() const { return host_waits_; }
+  std::int64_t replays() const { return replays_; }
+
+  // For its streams and recordings.
+  SimulatedArena& arena() { return *arena_; }
+  AccessOrder& order() { return *order_; }
+  RecordedWork* recording() const { return recording_; }
+  void launched(std::string_view kernel) const {
+    if (options_.on_launch) options_.on_launch(kernel);
+  }
+  void host_waited() { ++host_waits_; }
+  void replayed() { ++replays_; }
 
  private:
-  class Arena;
   class Memory;
-  class Queue;
+  class Pinned;
+  void drain();
+
   SimulatedDeviceOptions options_;
-  unsigned missing_mask_ = 0;  // a bit a DType
-  std::unique_ptr<Arena> arena_;
-  std::unique_ptr<Queue> queue_;
-  std::unique_ptr<Queue> exchanges_;
+  std::unique_ptr<SimulatedArena> arena_;
+  std::unique_ptr<AccessOrder> order_;
+  RecordedWork* recording_ = nullptr;  // while one is made
+  std::atomic<std::int64_t> host_waits_{0}, replays_{0};
+  std::vector<std::unique_ptr<SimulatedStream>> streams_;  // by purpose; last: they use all of the above
 };
 
 }  // namespace ridgeline

@@ -19,13 +19,11 @@ struct SimulatedKernel final : Kernel {
   std::vector<std::size_t> output_bytes;
   std::chrono::microseconds least_time{0};  // that it takes: of an exchange over a link
   bool product = false;                     // a convolution or dense layer, forward or backward
-  // Only the stream may run it, with translated addresses.
+  // Gives itself to the stream of the arguments, which must be one of its device.
   void run(const KernelArguments& arguments) override;
 };
 
-// The entry function of a device that lacks the DTypes whose bits are set. An entry is a plain function, so there is
-// one for every set of missing types.
-using SimulatedMake = KernelChoice (*)(const KernelRequest&);
-SimulatedMake simulated_make(unsigned missing_dtypes);
+// The factory of all its entries; the request's device is a SimulatedDevice.
+KernelChoice make_simulated_kernel(const KernelRequest& request);
 
 }  // namespace ridgeline

@@ -1,7 +1,7 @@
 // ridgeline/graph/pass/fusion_limits.h
 //
 // What a device takes as one launch: which ops apply which pointwise op to their own results (an epilogue), which
-// gradients apply that of a relu, and how large a fused loop may be; and what work costs it. The device says it once
+// gradients apply that of a relu, and how large a fused loop may be. The device says it once
 // (Device::fusion_limits), the passes that fuse or compute values twice read it. A plain value; an empty one fuses
 // nothing.
 #pragma once
@@ -41,13 +41,6 @@ struct LoopLimits {
   bool sums = false;  // whether a sum over all elements may end one
 };
 
-// FLOPs that take as long as a byte through memory, of ops that read bf16 and of all others. Orders of magnitude: only
-// relations between ops matter.
-struct FlopsPerByte {
-  double wide = 10;
-  double bf16 = 10;
-};
-
 // An op whose kernels take longer than its bytes through memory.
 struct SlowOp {
   std::string op;
@@ -65,7 +58,6 @@ struct FusionLimits {
   DTypeSet updates;         // over which one launch updates several parameters
   std::vector<DenseUpdateLimits> dense_updates;  // any of them
   LoopLimits loop;
-  FlopsPerByte flops_per_byte;
   std::vector<SlowOp> slow_ops;
   double times_its_bytes(std::string_view op, DType result) const;
   bool takes_addend(std::string_view op, DType type) const;

@@ -26,6 +26,13 @@ struct LiveBytes {
   bool exhausted = false;   // filled by the pass: nothing that it can do gets to the limit
 };
 
+// FLOPs that take as long as a byte through memory, of ops that read bf16 and of all others. Orders of magnitude: only
+// relations between ops matter.
+struct FlopsPerByte {
+  double wide = 10;
+  double bf16 = 10;
+};
+
 struct PassContext {
   FusionLimits fusion;  // of the device that the graph is for
   NameSet keep_apart;   // ops, by name, into which nothing is merged: no kernel took what came of it
@@ -41,6 +48,7 @@ struct PassContext {
   std::function<bool(const Graph& graph, const Node& plain, const Node& merged)> keeps_kernel = {};
   std::vector<std::string> warnings = {};  // filled by the passes: what the user asked for and nothing came of it
   LiveBytes live = {};
+  FlopsPerByte flops_per_byte = {};  // of that device
   Distribution distribution = {};
   NameSet parts = {};      // filled by shard: stored values, by name, of which each rank has a part
   NameSet undivided = {};  // filled by pipeline and parameter_server: ops, by name, of the step of all ranks together

@@ -45,7 +45,8 @@ bool cheap(const Graph& graph, const Node& node) {
 
 class Recomputer {
  public:
-  Recomputer(Graph& graph, const FusionLimits& device) : graph_(graph), device_(device) {
+  Recomputer(Graph& graph, const FusionLimits& device, const FlopsPerByte& rates)
+      : graph_(graph), device_(device), rates_(rates) {
     for (const Node& node : graph.nodes) names_.insert(node.name);
   }
 
@@ -88,9 +89,8 @@ class Recomputer {
   double work_of(const Node& node) const {
     if (op_def(node.op).has(kView)) return 0;
     const bool narrow = !node.inputs.empty() && graph_.value(node.inputs[0]).type.dtype == DType::bf16;
-    const FlopsPerByte& rates = device_.flops_per_byte;
     const double times = device_.times_its_bytes(node.op, graph_.value(node.outputs[0]).type.dtype);
-    return op_seconds(graph_, node, {.flops = narrow ? rates.bf16 : rates.wide, .memory_bytes = 1 / times}) +
+    return op_seconds(graph_, node, {.flops = narrow ? rates_.bf16 : rates_.wide, .memory_bytes = 1 / times}) +
            kLaunchBytes;
   }
 
@@ -237,6 +237,7 @@ class Recomputer {
 
   Graph& graph_;
   const FusionLimits& device_;
+  const FlopsPerByte& rates_;
   NameSet names_;
   double spare_ = std::numeric_limits<double>::infinity();  // work that may still be added
   double least_ = 0;                                        // bytes of a value that is worth it
@@ -248,7 +249,7 @@ class Recomputer {
 Graph recompute(Graph graph, PassContext& context) {
   // Without updates there are no gradients that values wait for, and what is made of stored values alone is kept.
   if (context.live.limit > 0 || !graph.updates.empty()) {
-    Recomputer(graph, context.fusion).run(context.live, context.fused);
+    Recomputer(graph, context.fusion, context.flops_per_byte).run(context.live, context.fused);
   } else {
     context.live.reached = context.live.before = LiveValues(graph).peak();
   }

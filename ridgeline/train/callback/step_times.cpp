@@ -17,19 +17,20 @@ void StepTimes::step_begin(RunContext& context) { context.model().training().set
 void StepTimes::end(RunContext& context) {
   if (!context.has_outputs() || context.torn()) return;
   const std::vector<LaunchReport> launches = context.model().training().launches();
-  device::MachineLimits limits;
+  DeviceRates limits;
   {
-    const ComputeScope team(context.model().session().compute_threads());
-    limits = device::measure_limits();
+    Session& session = context.model().session();
+    const ComputeScope team(session.compute_threads());
+    limits = session.device().measured_rates().best;
   }
   std::error_code absent;
   std::filesystem::remove(path_, absent);
   JsonLinesWriter file(path_);
   file.write({{"kind", "limits"},
               {"step", context.step()},
-              {"f32_gflops", limits.f32_gflops},
-              {"bf16_gflops", limits.bf16_gflops},
-              {"gigabytes_per_second", limits.gigabytes}});
+              {"f32_gflops", limits.f32_flops / 1e9},
+              {"bf16_gflops", limits.bf16_flops / 1e9},
+              {"gigabytes_per_second", limits.memory_bytes / 1e9}});
   const std::vector<StepPart> parts = parts_of(launches, limits);
   for (const StepPart& part : parts) {
     file.write({{"kind", "part"},

@@ -9,7 +9,7 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
-#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/devices.h"
 #include "ridgeline/train/experiment/measured.h"
 #include "ridgeline/train/experiment/relations.h"
 
@@ -47,7 +47,7 @@ ReportTable environment() {
           .columns = {"what", "value"},
           .rows = {{"version", kVersion},
                    {"cores", std::to_string(available_cores())},
-                   {"instruction set", std::string(device::name_of(device::active_isa()))},
+                   {"instruction set", device_named("cpu").make()->architecture()},
                    {"memory", byte_text(available_memory())}}};
 }
 

@@ -4,7 +4,6 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/process_time.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/graph/pass/passes.h"
 #include "ridgeline/train/recipe/batch_parts.h"
 #include "ridgeline/train/recipe/recipe_model.h"
@@ -37,7 +36,7 @@ StepBench run_steps(const Recipe& recipe, int steps, bool each_fusion) {
   result.images_per_second = 1e3 * static_cast<double>(recipe.batch_size) / result.times.milliseconds;
   result.gflops = flops / result.times.milliseconds / 1e6;
   result.threads = session.compute_threads();
-  result.isa = device::name_of(device::active_isa());
+  result.isa = session.device().architecture();
   result.counts = program.counts();
   result.unfused = model->count_without(fusion_passes());
   if (each_fusion) {
@@ -55,8 +54,8 @@ StepBench bench_step(const Recipe& recipe, int steps, bool each_fusion) {
   StepBench result = run_steps(with_batch_parts(recipe), steps, each_fusion);
   // Behind the step: measuring the memory takes 256 MB of it, which must not count as the step's.
   const ComputeScope team(result.threads);
-  result.limits = device::measure_limits();
-  result.peak_gflops = result.limits.f32_gflops;
+  result.limits = device_named(recipe.device).make()->measured_rates().best;
+  result.peak_gflops = result.limits.f32_flops / 1e9;
   result.milliseconds_at_limit = milliseconds_at_limit(result.launches, result.limits);
   result.roofline_share = result.gflops / result.peak_gflops;
   return result;

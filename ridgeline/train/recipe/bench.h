@@ -18,17 +18,17 @@ struct StepBench {
   double ready = 0;       // milliseconds from the start of the process until the step was compiled and its values drawn
   double first_step = 0;  // until the first step was finished
   double images_per_second = 0;
-  double gflops = 0;                 // nominal work (2 per multiply-add of the layers as defined) a second
-  double peak_gflops = 0;            // measured
-  double roofline_share = 0;         // gflops / peak_gflops; above 1 where an algorithm needs fewer multiplications
-  device::MachineLimits limits;      // measured
-  double milliseconds_at_limit = 0;  // of the launches, each at the machine's limit (compile/measure.h)
-  std::string isa;
-  int threads = 0;                                            // of the team
-  std::vector<LaunchReport> launches;                         // of the last step, in order
-  comm::StepTimeline timeline;                                // of the same step, for planning
-  LaunchCounts counts;                                        // of a step
-  LaunchCounts unfused;                                       // of the same step without the passes that merge ops
+  double gflops = 0;                   // nominal work (2 per multiply-add of the layers as defined) a second
+  double peak_gflops = 0;              // measured
+  double roofline_share = 0;           // gflops / peak_gflops; above 1 where an algorithm needs fewer multiplications
+  DeviceRates limits;                  // measured
+  double milliseconds_at_limit = 0;    // of the launches, each at the machine's limit (compile/measure.h)
+  std::string isa;                     // of the device (Device::architecture)
+  int threads = 0;                     // of the team
+  std::vector<LaunchReport> launches;  // of the last step, in order
+  comm::StepTimeline timeline;         // of the same step, for planning
+  LaunchCounts counts;                 // of a step
+  LaunchCounts unfused;                // of the same step without the passes that merge ops
   std::vector<std::pair<std::string, LaunchCounts>> without;  // one such pass left out, by name
   MemoryReport memory;
   std::vector<std::string> warnings;  // what makes it slow

@@ -12,6 +12,7 @@
 #include "ridgeline/nn/models.h"
 #include "ridgeline/train/accelerate.h"
 #include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/session_options.h"
 
 namespace ridgeline::train {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 SettingValue types_of_ops(const Recipe& recipe) {
   const std::optional<AccelerateMode>& accelerate = recipe.experimental.accelerate;
   const PrecisionPolicy policy =
-      policy_of(accelerate ? reduced_precision(*accelerate, recipe.precision) : recipe.precision);
+      policy_of(accelerate ? reduced_precision(*accelerate, precision_of(recipe)) : precision_of(recipe));
   std::vector<std::string> told;
   for (const auto& [op, list] : policy.moved) told.push_back(fmt::format("{} is {}", op, name_of(list)));
   for (const std::string& name : policy.keep) told.push_back(name + " keeps its types");

@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/train/recipe/recipe.h"
+#include "ridgeline/train/recipe/session_options.h"
 
 namespace ridgeline::train {
 
@@ -24,7 +25,7 @@ nn::GradientRules gradient_rules(const Recipe& recipe) {
   nn::GradientRules rules{.clip_value = o.clip_value, .clip_norm = o.clip_norm, .accumulate = o.accumulate_steps};
   if (!o.loss_scale.empty()) {
     rules.loss_scale = optim::parse_loss_scale(o.loss_scale);
-  } else if (scales_loss(recipe.precision)) {
+  } else if (scales_loss(precision_of(recipe))) {
     rules.loss_scale = optim::LossScale::dynamic();
   }
   rules.check();

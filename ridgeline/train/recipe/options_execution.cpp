@@ -40,7 +40,7 @@ std::vector<RecipeOption> execution_options() {
        [](A& a) -> bool& { return a.recipe.log_device_placement; }, verdict::own()},
       {"precision_mode", evaluated, modes(&PrecisionMode::name),
        [](A& a) -> std::string& { return a.recipe.precision.mode; },
-       verdict::changes({.kept = [](const Recipe& r) { return SettingValue(name_of(mode_of(r.precision))); }})},
+       verdict::changes({.kept = [](const Recipe& r) { return SettingValue(name_of(mode_of(precision_of(r)))); }})},
       {"precision_mode_v2", evaluated, "the same by its newer names, instead: " + modes(&PrecisionMode::v2_name),
        [](A& a) -> std::string& { return a.recipe.precision.mode_v2; }, verdict::part_of("precision_mode")},
       {.name = "modify_mixlist",

@@ -121,7 +121,7 @@ void check(const Recipe& r) {
                             r.ranks > 1 ? fmt::format(" on {} ranks", r.ranks) : ""),
                 ErrorKind::usage);
   }
-  if (r.experimental.accelerate) policy_of(reduced_precision(*r.experimental.accelerate, r.precision));
+  if (r.experimental.accelerate) policy_of(reduced_precision(*r.experimental.accelerate, precision_of(r)));
   const auto& accelerate = r.experimental.accelerate;
   const bool by_loss = accelerate && accelerate->trigger == AccelerateMode::Trigger::loss;
   if (r.final_loss && !(by_loss && *r.final_loss > 0)) {
@@ -136,9 +136,9 @@ void check(const Recipe& r) {
   step_dump_options(r.dump);
   if (!r.dump.path.empty() && r.mode == Mode::evaluate)
     throw Error("--dump_path writes values of training steps: it needs a mode that trains", ErrorKind::usage);
-  const DeviceEntry& device = device_named(r.device);
-  if (r.fusion) check_fusion(*device.make({}), r.fusion);
-  policy_of(original_precision(accelerate, r.precision));
+  const NamedDevice device = device_named(r.device);
+  if (r.fusion) check_fusion(*device.make(), r.fusion);
+  policy_of(original_precision(accelerate, precision_of(r)));
   promise_of(r);
   if (r.model.empty() && r.mode == Mode::evaluate) return;  // the checkpoint tells it
   const nn::ModelInfo& model = nn::model_named(r.model);

@@ -3,6 +3,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/train/rank_rates.h"
 #include "ridgeline/train/ranks.h"
+#include "ridgeline/train/recipe/session_options.h"
 
 namespace ridgeline::train {
 
@@ -25,7 +26,7 @@ nn::StepOptions step_options(const Recipe& recipe, std::int64_t num_classes) {
 CompileOptions compile_options(const Recipe& recipe) {
   return {.fusion = recipe.fusion,
           .disabled_passes = recipe.disabled_passes,
-          .precision = policy_of(original_precision(recipe.experimental.accelerate, recipe.precision)),
+          .precision = policy_of(original_precision(recipe.experimental.accelerate, precision_of(recipe))),
           .soft_placement = recipe.allow_soft_placement,
           .memory_limit = static_cast<std::size_t>(recipe.memory_limit),
           .dump_directory = recipe.dump_ir};
@@ -55,7 +56,7 @@ RankRates rates_for(Session& session, const Recipe& recipe) {
   if (parallel_mode_named(recipe.parallel.mode) != ParallelMode::auto_parallel || world == session.groups().end())
     return {};
   const ComputeScope team(session.compute_threads());
-  const RankRates measured = measure_rates(*world->second);
+  const RankRates measured = measure_rates(*world->second, session.device());
   if (recipe.parallel.rates == kMeasuredRates) return measured;
   return rates_of(comm::cluster_named(recipe.parallel.rates), measured);
 }

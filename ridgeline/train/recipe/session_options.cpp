@@ -8,6 +8,21 @@ std::string implmode_of(const Recipe& recipe) {
   return promise_of(recipe).high_precision ? "high_precision" : "high_performance";
 }
 
+namespace {
+
+// As the device's entry has it, whose text stays; empty for f32.
+std::string_view fp32_compute_of(const Recipe& recipe) {
+  if (recipe.fp32_compute == "f32") return {};
+  std::string allowed = "f32";
+  for (const std::string_view name : device_named(recipe.device).entry->fp32_computes) {
+    if (name == recipe.fp32_compute) return name;
+    allowed += ", " + std::string(name);
+  }
+  throw Error("--fp32_compute=" + recipe.fp32_compute + " (allowed: " + allowed + ")", ErrorKind::usage);
+}
+
+}  // namespace
+
 KernelPromise promise_of(const Recipe& recipe) {
   // The original's two, each also under the name that says it holds for all ops, as it does here.
   const std::string& mode = recipe.op_select_implmode;
@@ -17,10 +32,13 @@ KernelPromise promise_of(const Recipe& recipe) {
                     " (allowed: high_precision, high_performance, high_precision_for_all, high_performance_for_all)",
                 ErrorKind::usage);
   }
-  if (recipe.fp32_compute != "f32" && recipe.fp32_compute != "bf16x3") {
-    throw Error("--fp32_compute=" + recipe.fp32_compute + " (allowed: f32, bf16x3)", ErrorKind::usage);
-  }
-  return {reproducibility_named(recipe.reproducibility), precise, recipe.fp32_compute == "bf16x3"};
+  return {reproducibility_named(recipe.reproducibility), precise, fp32_compute_of(recipe)};
+}
+
+PrecisionOptions precision_of(const Recipe& recipe) {
+  PrecisionOptions options = recipe.precision;
+  options.device = recipe.device;
+  return options;
 }
 
 SessionOptions session_options(const Recipe& recipe) {

@@ -1,6 +1,6 @@
 // ridgeline/train/recipe/session_options.h
 //
-// The session that a recipe asks for: threads, device, diagnostics, trace.
+// The session that a recipe asks for: threads, device, precision, diagnostics, trace.
 #pragma once
 
 #include "ridgeline/compile/session.h"
@@ -12,6 +12,8 @@ namespace ridgeline::train {
 KernelPromise promise_of(const Recipe& recipe);
 // op_select_implmode by the one of its two names that checkpoints tell.
 std::string implmode_of(const Recipe& recipe);
+// What it says of precision, together with the device.
+PrecisionOptions precision_of(const Recipe& recipe);
 SessionOptions session_options(const Recipe& recipe);
 
 }  // namespace ridgeline::train

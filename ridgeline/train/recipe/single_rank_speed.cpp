@@ -55,7 +55,7 @@ double single_rank_speed(const Recipe& given, const RunData& data) {
                                                                .epochs = data::kForever,
                                                                .raw_images = recipe.enable_data_pre_proc,
                                                                .bad_samples = recipe.bad_samples},
-                                         model->network().columns);
+                                         model->network().columns, &session.device());
   }
   StepSeconds seconds;
   Loop steps(*model, *feed,

@@ -11,7 +11,6 @@
 #include "ridgeline/core/process_time.h"
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/rows/rows.h"
-#include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/infer/model_file.h"
 #include "ridgeline/train/callback/accelerator.h"
@@ -155,7 +154,7 @@ class Trainer {
       if (tells_progress()) callbacks.push_back(&tell.emplace(tell_me(), progress));
       accelerator_.emplace(
           AcceleratorOptions{.mode = *accelerate(),
-                             .original = policy_of(original_precision(accelerate(), recipe_.precision)),
+                             .original = policy_of(original_precision(accelerate(), precision_of(recipe_))),
                              .phase = phase_,
                              .log = [this](const std::string& line) { log_.line(line); }},
           progress);
@@ -278,7 +277,7 @@ class Trainer {
       model_->prepare_training(options);
       return;
     }
-    const PrecisionPolicy reduced = policy_of(reduced_precision(*accelerate(), recipe_.precision));
+    const PrecisionPolicy reduced = policy_of(reduced_precision(*accelerate(), precision_of(recipe_)));
     model_->prepare_training(options, &reduced);
   }
 
@@ -316,7 +315,7 @@ class Trainer {
                                                                     .bad_samples = recipe_.bad_samples,
                                                                     .trace = session_.trace(),
                                                                     .log = &session_.log()},
-                                              model_->network().columns);
+                                              model_->network().columns, &session_.device());
     data_feed_ = feed.get();
     feed_ = std::move(feed);
   }
@@ -362,13 +361,15 @@ class Trainer {
     } else {
       data_ = train::open_data(recipe_, {.training = true, .validation = evaluates});
     }
-    log_.line(fmt::format("ridgeline {} ({}, {} threads)", kVersion, device::name_of(device::active_isa()),
+    const Device &device = session_.device(), &cpu = session_.cpu();
+    const std::string beside = &device == &cpu ? "" : fmt::format("{} {}, host ", device.name(), device.architecture());
+    log_.line(fmt::format("ridgeline {} ({}{}, {} threads)", kVersion, beside, cpu.architecture(),
                           session_.compute_threads()));
     log_.line(fmt::format("total num_training_sampels: {}", data_.training_records));
     if (evaluates) log_.line(fmt::format("total num_evaluating_sampels: {}", data_.validation_records));
     for (const std::string& note : data_.notes) log_.line(note);
     for (const std::string& line :
-         accelerate() ? describe(*accelerate(), recipe_.precision) : describe(recipe_.precision))
+         accelerate() ? describe(*accelerate(), precision_of(recipe_)) : describe(precision_of(recipe_)))
       log_.line(line);
   }
 

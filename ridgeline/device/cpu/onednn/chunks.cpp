@@ -44,7 +44,7 @@ class ChunkedKernel final : public Kernel {
         auto& kernel = std::get<std::unique_ptr<Kernel>>(choice);
         if (parts_.empty()) {
           name = kernel->name + ", chunks";
-          bf16_products = kernel->bf16_products;
+          products = kernel->products;
           input_layouts = kernel->input_layouts;
           output_layouts = kernel->output_layouts;
           fix(request.inputs, input_layouts);  // the chunks that follow take the same

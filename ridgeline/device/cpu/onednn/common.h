@@ -126,7 +126,7 @@ KernelChoice onednn_product(const KernelRequest& request, const Make& make) {
   if (auto refusal = refuse_emulated_bf16(request)) return *refusal;
   KernelChoice choice = onednn_choice(request, make);
   if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice))
-    (*kernel)->bf16_products = request.inputs[0].type.dtype == DType::bf16;
+    (*kernel)->products = request.inputs[0].type.dtype == DType::bf16 ? DType::bf16 : DType::f32;
   return choice;
 }
 

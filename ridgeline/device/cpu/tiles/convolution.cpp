@@ -120,7 +120,7 @@ void widen_bias(const void* bias, DType type, std::int64_t n, float* to) {
 void describe(Kernel& kernel, const KernelRequest& request, Tiles tiles, std::string_view variant) {
   const char* const where = tiles == Tiles::amx ? " amx" : tiles == Tiles::dots ? " bf16 dots" : " scalar tiles";
   kernel.name = "own " + std::string(request.def.name) + where + std::string(variant);
-  kernel.bf16_products = true;
+  kernel.products = DType::bf16;
 }
 
 }  // namespace ridgeline::device::tiles

@@ -49,7 +49,7 @@ KernelChoice unless_few(KernelChoice choice, const ValueType& x, const ValueType
 
 void name_halves(Kernel& kernel, const KernelRequest& request, Tiles tiles) {
   describe(kernel, request, tiles, " bf16x3");
-  kernel.halves = true;
+  kernel.remark = "f32 ops multiply by three products of bf16 halves: fp32_compute is bf16x3";
   kernel.flops_share = 3;
 }
 

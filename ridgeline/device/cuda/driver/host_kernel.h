@@ -4,20 +4,21 @@
 // driver finds it by the kernel's name.
 #pragma once
 
-#include <span>
+#include <functional>
 #include <string_view>
 
 #include "ridgeline/device/cuda/driver/types.h"
 
 namespace ridgeline::cuda {
 
-// Runs the whole grid; `parameters` is the kernel's parameter struct with host addresses in it.
-using HostKernelFunction = void (*)(const Extent3& grid, const Extent3& block, unsigned shared_bytes,
-                                    const void* parameters);
+// Runs the whole grid; `parameters` is the kernel's parameter struct with host addresses in it. Of shared objects that
+// modules are loaded from, a function of this type by the kernel's name.
+using HostKernelFunction = void(const Extent3& grid, const Extent3& block, unsigned shared_bytes,
+                                const void* parameters);
 
 struct HostKernel {
   std::string_view name;  // the kernel's, which is extern "C"
-  HostKernelFunction run;
+  std::function<HostKernelFunction> run;
 };
 
 }  // namespace ridgeline::cuda

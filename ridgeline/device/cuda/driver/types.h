@@ -18,9 +18,9 @@ struct CUgraphExec_st;
 
 namespace ridgeline::cuda {
 
-using Result = int;                          // CUresult; 0 is success
-using DeviceOrdinal = int;                   // CUdevice
-using DeviceAddress = unsigned long long;    // CUdeviceptr
+using Result = int;                        // CUresult; 0 is success
+using DeviceOrdinal = int;                 // CUdevice
+using DeviceAddress = unsigned long long;  // CUdeviceptr
 using ContextHandle = CUctx_st*;
 using ModuleHandle = CUmod_st*;
 using FunctionHandle = CUfunc_st*;
@@ -55,6 +55,7 @@ inline constexpr Result kSystemDriverMismatch = 803;
 inline constexpr Result kCaptureUnsupported = 900;
 inline constexpr Result kCaptureInvalidated = 901;
 inline constexpr Result kCaptureUnjoined = 904;
+inline constexpr Result kCaptureIsolation = 905;
 inline constexpr Result kUnknown = 999;
 }  // namespace result
 

@@ -1,4 +1,4 @@
-// ridgeline/device/cpu/uniform_fill.h
+// ridgeline/device/uniform_fill.h
 //
 // Uniform random numbers by counter, many at a time: what large parameters start from.
 #pragma once
