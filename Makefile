@@ -1,12 +1,13 @@
 # A front for CMake: every target does the set-up that it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build own train test bench check format asan tsan clean
+.PHONY: help setup build own cuda train test bench check format asan tsan clean
 
 help:
 	@echo "make train    set up, build, draw the shapes data set, train AlexNet on it and evaluate"
 	@echo "make test     set up, build, run every test"
 	@echo "make build    set up and build the program: build/ridgeline"
 	@echo "make own      set up and build without oneDNN, our kernels alone: build-own/ridgeline"
+	@echo "make cuda     set up and build with the CUDA device (no card needed): build-cuda/ridgeline, libridgeline_cuda.so"
 	@echo "make bench    time the compiled training step against this machine's limit"
 	@echo "make check    clang-format and clang-tidy (pinned, in .venv); make format rewrites the files"
 	@echo "make asan     the tests again under the address and undefined-behaviour sanitizers"
@@ -22,6 +23,12 @@ build: setup
 own:
 	@scripts/setup.sh --no-onednn
 	@scripts/build.sh own ridgeline
+
+cuda:
+	@scripts/setup.sh --cuda
+	@scripts/build.sh cuda ridgeline
+	@scripts/build.sh cuda ridgeline_cuda
+	@scripts/build.sh cuda ridgeline_cuda_check
 
 train:
 	@STEP="[1/4] " scripts/setup.sh
@@ -49,4 +56,4 @@ format:
 	@scripts/check.sh --fix
 
 clean:
-	rm -rf build build-own build-debug build-asan build-tsan
+	rm -rf build build-own build-cuda build-debug build-asan build-tsan

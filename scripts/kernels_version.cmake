@@ -1,20 +1,32 @@
-# Writes OUT, the source of kernels_version(): a hash of the sources below FOLDER, by their paths in it and their bytes,
-# so that it is the same wherever the folder lies.
+# Writes OUT, the source of kernels_version(), a hash of the sources below FOLDER but for cuda/, and of contract_version(),
+# one of the headers that a device's plug-in shares with the program; by paths and bytes, so that both are the same
+# wherever the folder lies.
 #   cmake -DFOLDER=ridgeline/device -DOUT=kernels_version.cpp -P scripts/kernels_version.cmake
 file(GLOB_RECURSE sources RELATIVE ${FOLDER} ${FOLDER}/*.cpp ${FOLDER}/*.h)
-list(SORT sources COMPARE STRING)
-set(all)
-foreach(source ${sources})
-  file(SHA256 ${FOLDER}/${source} hash)
-  string(APPEND all "${source} ${hash}\n")
-endforeach()
-string(SHA256 version "${all}")
-string(SUBSTRING ${version} 0 16 version)
+list(FILTER sources EXCLUDE REGEX "^cuda/")
+file(GLOB_RECURSE headers RELATIVE ${FOLDER} ${FOLDER}/*.h ${FOLDER}/../core/*.h ${FOLDER}/../graph/*.h)
+list(FILTER headers EXCLUDE REGEX "^cuda/")
+function(hash_of files result)
+  list(SORT files COMPARE STRING)
+  set(all)
+  foreach(source ${files})
+    file(SHA256 ${FOLDER}/${source} hash)
+    string(APPEND all "${source} ${hash}\n")
+  endforeach()
+  string(SHA256 version "${all}")
+  string(SUBSTRING ${version} 0 16 version)
+  set(${result} ${version} PARENT_SCOPE)
+endfunction()
+hash_of("${sources}" version)
+hash_of("${headers}" contract)
 file(WRITE ${OUT} "#include \"ridgeline/device/cpu/kernels_version.h\"
+#include \"ridgeline/device/plugin.h\"
 
 namespace ridgeline {
 
 std::string_view kernels_version() { return \"${version}\"; }
+
+std::string_view contract_version() { return \"${contract}\"; }
 
 }  // namespace ridgeline
 ")

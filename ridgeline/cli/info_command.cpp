@@ -21,6 +21,22 @@ namespace {
 
 void print_machine() { fmt::print("ridgeline {}\nmachine: {}\n\n", kVersion, device_named("cpu").entry->describe()); }
 
+// Every device with what there is of it, or why it cannot be used.
+void print_devices() {
+  for (const DeviceEntry* entry : devices()) {
+    std::string text(entry->doc);
+    try {
+      if (entry->describe) text += "\n  " + entry->describe();
+    } catch (const Error& error) {
+      text += std::string("\n  cannot be used: ") + error.what();
+    }
+    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
+      if (text.compare(at, 3, "\n  ") != 0) text.insert(at + 1, "  ");
+    }
+    fmt::print("{}: {}\n", entry->name, text);
+  }
+}
+
 void print_models() {
   fmt::print("{:<22}{:>6}{:>14}{:>9}  {}\n", "model", "image", "parameters", "classes", "description");
   for (const nn::ModelInfo& m : nn::all_models()) {
@@ -68,8 +84,11 @@ int info_command(const Words& words) {
   Command app("models, machine, checkpoints", "info");
   std::vector<std::string> files;
   app.option("FILE", files, "what to list: checkpoints, their folders, exported models, other safetensors files");
+  bool devices_alone = false;
+  app.flag("--devices", devices_alone, "list the devices, with what there is of each, or why it cannot be used");
   if (!app.parse(words)) return 0;
-  if (files.empty()) {
+  if (devices_alone) print_devices();
+  if (files.empty() && !devices_alone) {
     print_machine();
     print_models();
   }

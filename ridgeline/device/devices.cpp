@@ -8,6 +8,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/device/cpu/cpu_device.h"
 #include "ridgeline/device/cpu/kernel_table.h"
+#include "ridgeline/device/plugin.h"
 
 namespace ridgeline {
 namespace {
@@ -37,6 +38,13 @@ std::unique_ptr<Device> make_unfused(const DeviceOptions& options) {
   return std::make_unique<SimulatedDevice>(std::move(simulated));
 }
 
+// NVIDIA's cards are a library of their own (device/cuda).
+const DevicePlugin& cuda_plugin() {
+  return open_device_plugin("libridgeline_cuda.so", "RIDGELINE_CUDA_PLUGIN", "make cuda builds it");
+}
+
+std::unique_ptr<Device> make_cuda(const DeviceOptions& options) { return cuda_plugin().make(options); }
+
 std::deque<DeviceEntry>& table() {
   static std::deque<DeviceEntry> entries = {
       {.name = "cpu",
@@ -45,6 +53,13 @@ std::deque<DeviceEntry>& table() {
        .fp32_computes = {kBf16x3},
        .describe = CpuDevice::describe,
        .fast_bf16 = CpuDevice::fast_bf16},
+      {.name = "cuda",
+       .doc = "NVIDIA cards from compute capability 8.0 on",
+       .make = make_cuda,
+       .numbered = true,
+       .fp32_computes = {"tf32"},
+       .describe = [] { return cuda_plugin().describe(); },
+       .fast_bf16 = [] { return true; }},
       {"simulated", "an accelerator for tests: own memory and streams, reference kernels", make_simulated, true},
       {"simulated_unfused", "the same without a compiler for fused loops", make_unfused},
   };

@@ -1,0 +1,78 @@
+// ridgeline/device/cuda/cublas/product.h
+//
+// The matrix products of a dense layer by cuBLASLt: y[n,k] = sum over c of x[n,c] * w[k,c] and its two gradients, all
+// row-major, with what is fused behind them. Sums are f32.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ridgeline/core/dtype.h"
+#include "ridgeline/device/cuda/cublas/functions.h"
+
+namespace ridgeline::cuda::cublas {
+
+enum class Pass { forward, backward_data, backward_weights };
+std::string_view name_of(Pass pass);  // "dense", "dense_bwd_data", "dense_bwd_weights"
+
+struct Product {
+  Pass pass = Pass::forward;
+  std::int64_t rows = 0, inputs = 0, outputs = 0;  // n, c, k
+  DType operands = DType::f32;
+  DType written = DType::f32;
+  bool tf32 = false;  // f32 operands are rounded to 10 bits for tensor cores
+  // Of forward passes: y = relu(sums + addend + bias).
+  bool bias = false, addend = false, relu = false;
+  DType bias_type = DType::f32;
+  // Of backward_weights: the sum of dy over the rows is a second result, of type bias_type.
+  bool bias_gradient = false;
+
+  double flops() const {
+    return 2.0 * static_cast<double>(rows) * static_cast<double>(inputs) * static_cast<double>(outputs);
+  }
+  // All that decides about an algorithm, for reports.
+  std::string text() const;
+};
+
+// Where the values of one run lie. First and second operand in the order of the graph's ops: x and w, dy and w, x and
+// dy.
+struct ProductAddresses {
+  const void* first = nullptr;
+  const void* second = nullptr;
+  void* written = nullptr;
+  const void* addend = nullptr;
+  void* bias = nullptr;  // or its gradient
+};
+
+// A product with the algorithms that compute it, in the order of the library's heuristics. One thread at a time runs
+// it; the handle outlives it.
+class ProductPlan {
+ public:
+  // `workspace_bytes`: at most. A Failure where the library has no algorithm.
+  ProductPlan(const Functions& functions, Handle handle, const Product& product,
+              std::size_t workspace_bytes = std::size_t{64} << 20, int algorithms = 8);
+
+  std::size_t algorithms() const { return algorithms_.size(); }
+  std::size_t chosen() const { return chosen_; }
+  void choose(std::size_t index) { chosen_ = index; }
+  // Of the chosen one.
+  std::size_t workspace_bytes() const { return algorithms_[chosen_].workspace_bytes; }
+  std::string name() const;  // "algorithm 66 (tile 20, 2 splits)"
+  // Gives the work to the stream.
+  void run(const ProductAddresses& addresses, void* workspace, void* stream);
+
+ private:
+  using Destroyer = int (*)(RawDescriptor);
+  using Owned = std::unique_ptr<void, Destroyer>;
+  Owned layout(DType type, std::int64_t rows, std::int64_t columns) const;
+
+  const Functions& functions_;
+  Handle handle_;
+  Product product_;
+  Owned description_, a_, b_, d_;
+  std::vector<HeuristicResult> algorithms_;
+  std::size_t chosen_ = 0;
+};
+
+}  // namespace ridgeline::cuda::cublas

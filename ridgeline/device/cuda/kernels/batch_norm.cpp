@@ -1,0 +1,102 @@
+#include "ridgeline/device/cuda/kernels/batch_norm.h"
+
+#include "ridgeline/device/cuda/kernels/families.h"
+#include "ridgeline/device/cuda/kernels/launches.h"
+#include "ridgeline/device/cuda/kernels/with_type.h"
+
+namespace ridgeline::cuda {
+
+RIDGELINE_BATCH_NORM_KERNELS(RIDGELINE_SYMBOL)
+
+std::span<const KernelRow* const> batch_norm_rows() {
+  static constexpr const KernelRow* kRows[] = {RIDGELINE_BATCH_NORM_KERNELS(RIDGELINE_ROW)};
+  return kRows;
+}
+
+namespace {
+
+// Chunks of sums, and rows that a block of the passes over x takes at least.
+RowTiles sum_tiles(const BatchNorm& norm, int width) { return {norm.rows, norm.channels, width, kFullCard, 8}; }
+RowTiles pass_tiles(const BatchNorm& norm, int width) { return {norm.rows, norm.channels, width, 16 * kFullCard, 4}; }
+
+// run(V): channels of an access, all that 16 bytes hold where that fits.
+template <class T, class Run>
+void with_width(const BatchNorm& norm, std::initializer_list<const void*> images, const Run& run) {
+  if (norm.channels % kWide<T> == 0 && aligned_to(16, images))
+    run(std::integral_constant<int, kWide<T>>());
+  else
+    run(std::integral_constant<int, 1>());
+}
+
+// Partial sums of the widest division into chunks, then the factors of channels.
+struct Scratch {
+  float* partial;
+  float* factors[3];
+  Scratch(const BatchNorm& norm, void* scratch) {
+    factors[0] = static_cast<float*>(scratch);
+    factors[1] = factors[0] + norm.channels;
+    factors[2] = factors[1] + norm.channels;
+    partial = factors[2] + norm.channels;
+  }
+};
+
+Gate gate_of(NormGate gate) {
+  return gate == NormGate::none ? Gate::none : gate == NormGate::of_x ? Gate::of_x : Gate::of_y;
+}
+
+}  // namespace
+
+std::size_t batch_norm_scratch(const BatchNorm& norm) {
+  std::size_t chunks = 0;
+  for (int width : {1, 4, 8}) chunks = std::max<std::size_t>(chunks, sum_tiles(norm, width).chunks);
+  return (2 * chunks + 3) * static_cast<std::size_t>(norm.channels) * sizeof(float);
+}
+
+void batch_norm_train(LaunchSink sink, const BatchNorm& norm, const BatchNormTrain& a) {
+  const Scratch scratch(norm, a.scratch);
+  with_type(norm.type, [&]<class T>(T) {
+    with_width<T>(norm, {a.x, a.addend, a.y}, [&](auto width) {
+      constexpr int V = decltype(width)::value;
+      const RowTiles tiles = sum_tiles(norm, V);
+      give<NormSums<T, V>>(sink, {in<T>(a.x), scratch.partial, tiles});
+      give<NormStatistics<T>>(
+          sink, {in<T>(a.x), scratch.partial, tiles.chunks, norm.rows, norm.channels, norm.epsilon, a.momentum, a.gamma,
+                 a.running_mean, a.running_var, a.mean, a.inv_std, a.new_running_mean, a.new_running_var,
+                 scratch.factors[0]});
+      give<Normalise<T, V>>(sink, {in<T>(a.x), in<T>(a.addend), out<T>(a.y), a.mean, scratch.factors[0], a.beta,
+                                   a.relu, pass_tiles(norm, V)});
+    });
+  });
+}
+
+void batch_norm_eval(LaunchSink sink, const BatchNorm& norm, const BatchNormEval& a) {
+  const Scratch scratch(norm, a.scratch);
+  give<NormScale>(sink, {a.gamma, a.var, scratch.factors[0], norm.channels, norm.epsilon, a.var_is_inv_std});
+  with_type(norm.type, [&]<class T>(T) {
+    with_width<T>(norm, {a.x, a.addend, a.y}, [&](auto width) {
+      constexpr int V = decltype(width)::value;
+      give<Normalise<T, V>>(sink, {in<T>(a.x), in<T>(a.addend), out<T>(a.y), a.mean, scratch.factors[0], a.beta,
+                                   a.relu, pass_tiles(norm, V)});
+    });
+  });
+}
+
+void batch_norm_gradient(LaunchSink sink, const BatchNorm& norm, const BatchNormGradient& a) {
+  const Scratch scratch(norm, a.scratch);
+  with_type(norm.type, [&]<class T>(T) {
+    with_width<T>(norm, {a.x, a.dy, a.y, a.addend, a.dx, a.g}, [&](auto width) {
+      constexpr int V = decltype(width)::value;
+      const RowTiles tiles = sum_tiles(norm, V);
+      GatedGradient<T, V> gradient{in<T>(a.x), in<T>(a.dy), in<T>(a.addend), in<T>(a.y), gate_of(a.gate)};
+      give<NormGradientSums<T, V>>(
+          sink, {gradient, a.mean, a.inv_std, a.gamma, a.beta, out<T>(a.g), scratch.partial, tiles});
+      give<NormGradientFactors>(sink, {scratch.partial, tiles.chunks, norm.rows, norm.channels, a.gamma, a.inv_std,
+                                       a.dgamma, a.dbeta, scratch.factors[0], scratch.factors[1], scratch.factors[2]});
+      if (a.g != nullptr) gradient = {in<T>(a.x), in<T>(a.g), nullptr, nullptr, Gate::none};
+      give<NormGradient<T, V>>(sink, {gradient, a.mean, scratch.factors[0], scratch.factors[1], scratch.factors[2],
+                                      a.beta, out<T>(a.dx), pass_tiles(norm, V)});
+    });
+  });
+}
+
+}  // namespace ridgeline::cuda

@@ -1,0 +1,202 @@
+// ridgeline/device/cuda/kernels/block.h
+//
+// What the body of a kernel is written against. A body is a type
+//
+//   struct Body {
+//     struct Parameters { ... };                    // plain data, passed by value
+//     struct Shared { ... };                        // plain data; what the threads of a block share, undefined at first
+//     static constexpr int kThreads = 256;          // of a block
+//     static Blocks blocks(const Parameters&);      // of the grid
+//     static void pointers(const Parameters&, PointerList&);  // what it reads and writes (pointers.h)
+//     template <class Block>
+//     static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared);
+//   };
+//
+// whose run() is a row of phases: block.each_thread(f) calls f(thread) for every thread of the block, and all have
+// finished it before the next phase begins. What one thread keeps from phase to phase is a PerThread. No thread reads
+// what another one writes in the same phase, and blocks share nothing: so the order of threads and blocks cannot show,
+// and a loop over both (HostBlock) gives the bits of the card. Sums over threads go through tree().
+#pragma once
+
+#include <cstdint>
+
+#include "ridgeline/core/dtype.h"
+#include "ridgeline/device/cuda/kernels/numbers.h"
+
+namespace ridgeline::cuda {
+
+// The grid of a launch.
+struct Blocks {
+  u32 x = 1, y = 1, z = 1;
+};
+
+struct Nothing {};
+
+#if defined(__CUDACC__)
+// The block that the calling thread belongs to.
+class CardBlock {
+ public:
+  template <class T>
+  struct PerThread {
+    T value;
+    RIDGELINE_DEVICE T& operator[](int) { return value; }
+  };
+#if RIDGELINE_ON_CARD
+  RIDGELINE_DEVICE u32 x() const { return blockIdx.x; }
+  RIDGELINE_DEVICE u32 y() const { return blockIdx.y; }
+  RIDGELINE_DEVICE u32 z() const { return blockIdx.z; }
+  template <class F>
+  RIDGELINE_DEVICE void each_thread(const F& f) {
+    f(static_cast<int>(threadIdx.x));
+    __syncthreads();
+  }
+#else  // nvcc's look at the code as the CPU's
+  u32 x() const { return 0; }
+  u32 y() const { return 0; }
+  u32 z() const { return 0; }
+  template <class F>
+  RIDGELINE_DEVICE void each_thread(const F&) {}
+#endif
+};
+#endif
+
+// A block on the CPU, thread after thread.
+template <int kThreads>
+class HostBlock {
+ public:
+  template <class T>
+  struct PerThread {
+    T values[kThreads];
+    T& operator[](int thread) { return values[thread]; }
+  };
+  HostBlock(u32 x, u32 y, u32 z) : x_(x), y_(y), z_(z) {}
+  u32 x() const { return x_; }
+  u32 y() const { return y_; }
+  u32 z() const { return z_; }
+  template <class F>
+  void each_thread(const F& f) {
+    for (int thread = 0; thread < kThreads; ++thread) f(thread);
+  }
+
+ private:
+  u32 x_, y_, z_;
+};
+
+// A fixed tree over `rows` rows (a power of two) of `width` values each: add(i, j) adds value j to value i, both
+// numbers of row*width + column. The sums end in row 0.
+template <int kThreads, class Block, class Add>
+RIDGELINE_DEVICE void tree(Block& block, int rows, int width, const Add& add) {
+  for (int half = rows / 2; half > 0; half /= 2) {
+    block.each_thread([&](int thread) {
+      for (int i = thread; i < half * width; i += kThreads) add(i, i + half * width);
+    });
+  }
+}
+
+// ---- elements
+
+template <class T>
+struct Storage;
+template <>
+struct Storage<float> {
+  using Bits = float;
+  static RIDGELINE_DEVICE float widen(float x) { return x; }
+  static RIDGELINE_DEVICE float narrow(float x) { return x; }
+};
+template <>
+struct Storage<bfloat16> {
+  using Bits = u16;
+  static RIDGELINE_DEVICE float widen(u16 x) { return bf16_to_float(x); }
+  static RIDGELINE_DEVICE u16 narrow(float x) { return float_to_bf16(x); }
+  static RIDGELINE_DEVICE u32 narrow(float low, float high) { return floats_to_bf16(low, high); }
+};
+template <>
+struct Storage<float16> {
+  using Bits = u16;
+  static RIDGELINE_DEVICE float widen(u16 x) { return f16_to_float(x); }
+  static RIDGELINE_DEVICE u16 narrow(float x) { return float_to_f16(x); }
+  static RIDGELINE_DEVICE u32 narrow(float low, float high) { return floats_to_f16(low, high); }
+};
+
+// V elements side by side, read and written by one access.
+template <class T, int V>
+struct alignas(sizeof(T) * V) Pack {
+  typename Storage<T>::Bits at[V];
+};
+
+// Elements of T that 16 bytes hold.
+template <class T>
+inline constexpr int kWide = 16 / static_cast<int>(sizeof(T));
+
+template <int V, class T>
+RIDGELINE_DEVICE Pack<T, V> load_pack(const T* from) {
+  return *reinterpret_cast<const Pack<T, V>*>(from);
+}
+template <class T, int V>
+RIDGELINE_DEVICE void widen(const Pack<T, V>& pack, float (&to)[V]) {
+  RIDGELINE_UNROLL
+  for (int i = 0; i < V; ++i) to[i] = Storage<T>::widen(pack.at[i]);
+}
+template <class T, int V>
+RIDGELINE_DEVICE void load(const T* from, float (&to)[V]) {
+  widen(load_pack<V>(from), to);
+}
+template <class T, int V>
+RIDGELINE_DEVICE void store(const float (&from)[V], T* to) {
+  if constexpr (sizeof(T) == 2 && V % 2 == 0) {
+    struct alignas(2 * V) Pairs {
+      u32 at[V / 2];
+    } pairs;
+    RIDGELINE_UNROLL
+    for (int i = 0; i < V / 2; ++i) pairs.at[i] = Storage<T>::narrow(from[2 * i], from[2 * i + 1]);
+    *reinterpret_cast<Pack<T, V>*>(to) = __builtin_bit_cast(Pack<T, V>, pairs);
+  } else {
+    Pack<T, V> pack;
+    RIDGELINE_UNROLL
+    for (int i = 0; i < V; ++i) pack.at[i] = Storage<T>::narrow(from[i]);
+    *reinterpret_cast<Pack<T, V>*>(to) = pack;
+  }
+}
+template <class T>
+RIDGELINE_DEVICE float load_one(const T* from) {
+  float value[1];
+  load(from, value);
+  return value[0];
+}
+template <class T>
+RIDGELINE_DEVICE void store_one(float value, T* to) {
+  const float values[1] = {value};
+  store(values, to);
+}
+// What storing as T and loading again makes of x.
+template <class T>
+RIDGELINE_DEVICE float as_stored(float x) {
+  return Storage<T>::widen(Storage<T>::narrow(x));
+}
+
+// ---- numbers of elements
+
+RIDGELINE_DEVICE constexpr i64 divided_up(i64 n, i64 by) { return (n + by - 1) / by; }
+
+// Division of numbers below 2^31 by one known before the launch: a product and a shift (Granlund and Montgomery, 1994).
+struct Divisor {
+  u32 value = 1;
+  u32 magic = 1;
+  u32 shift = 0;
+
+  Divisor() = default;
+  explicit Divisor(i64 by) : value(static_cast<u32>(by)) {
+    while ((u64{1} << shift) < value) ++shift;
+    magic = static_cast<u32>((u64{1} << 32) * ((u64{1} << shift) - value) / value + 1);
+  }
+  RIDGELINE_DEVICE u32 quotient(u32 n) const { return (high_product(n, magic) + n) >> shift; }
+  // Replaces n by its quotient; the remainder.
+  RIDGELINE_DEVICE u32 split(u32& n) const {
+    const u32 q = quotient(n);
+    const u32 rest = n - q * value;
+    n = q;
+    return rest;
+  }
+};
+
+}  // namespace ridgeline::cuda

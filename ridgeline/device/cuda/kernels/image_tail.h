@@ -1,0 +1,133 @@
+// ridgeline/device/cuda/kernels/image_tail.h
+//
+// The tail of the input path: bytes in NHWC with 3 channels, mirrored where `flip` says so, through the table of
+// image/normalize.h (256 entries a channel) to f32, bf16 or f16. The result has 3 channels, or 8 of which the last five
+// are zero, or is made of blocks of b*b pixels, [N, H/b, W/b, b*b*3], of an image with zeros around it: so that a
+// first layer of stride b becomes one of stride 1.
+#pragma once
+
+#include "ridgeline/device/cuda/kernels/pointers.h"
+
+namespace ridgeline::cuda {
+
+struct NormaliseTable {
+  float at[3 * 256];
+};
+
+// One thread a pixel of the result, which has `channels` channels: 3, or 8 by one access.
+template <class T, int kChannels>
+struct ImageTail {
+  struct Parameters {
+    const u8* images;
+    const u8* flip;  // null: none
+    T* y;
+    i64 pixels;
+    Divisor columns, rows;
+    NormaliseTable table;
+  };
+  struct Shared {
+    float table[3 * 256];
+  };
+  static constexpr int kThreads = 256;
+  static constexpr int kEach = 4;  // pixels of a thread
+  static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.pixels, kThreads * kEach))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.images, p.pixels * 3);
+    list.reads(p.flip, p.pixels / p.columns.value / p.rows.value);
+    list.writes(p.y, p.pixels * kChannels);
+  }
+
+  template <class Block>
+  static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
+    block.each_thread([&](int thread) {
+      for (int i = thread; i < 3 * 256; i += kThreads) shared.table[i] = p.table.at[i];
+    });
+    block.each_thread([&](int thread) {
+      const i64 first = static_cast<i64>(block.x()) * kThreads * kEach + thread;
+      RIDGELINE_UNROLL
+      for (int k = 0; k < kEach; ++k) {
+        const i64 pixel = first + k * kThreads;
+        if (pixel >= p.pixels) return;
+        i64 from = pixel;
+        if (p.flip != nullptr) {
+          u32 row = static_cast<u32>(pixel);
+          const u32 column = p.columns.split(row);
+          if (p.flip[p.rows.quotient(row)] != 0) from += static_cast<i64>(p.columns.value) - 1 - 2 * static_cast<i64>(column);
+        }
+        const u8* const v = p.images + from * 3;
+        if constexpr (kChannels == 8) {
+          const float y[8] = {shared.table[v[0]], shared.table[256 + v[1]], shared.table[512 + v[2]], 0, 0, 0, 0, 0};
+          store(y, p.y + pixel * 8);
+        } else {
+          RIDGELINE_UNROLL
+          for (int c = 0; c < 3; ++c) store_one(shared.table[256 * c + v[c]], p.y + pixel * 3 + c);
+        }
+      }
+    });
+  }
+};
+
+// One thread a pixel of a row of a block: `side` of them make 3*side neighbouring values.
+template <class T>
+struct ImageTailBlocks {
+  struct Parameters {
+    const u8* images;
+    const u8* flip;
+    T* y;
+    i32 h, w, top, left;  // of the image, and zeros above and left of it
+    i64 pixels;           // of the result, N * H' * W' * side * side
+    Divisor side, columns, rows;  // blocks of a row, rows of blocks
+    NormaliseTable table;
+  };
+  struct Shared {
+    float table[3 * 256];
+  };
+  static constexpr int kThreads = 256;
+  static constexpr int kEach = 4;
+  static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.pixels, kThreads * kEach))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    const i64 images = p.pixels / p.columns.value / p.rows.value / p.side.value / p.side.value;
+    list.reads(p.images, images * p.h * p.w * 3);
+    list.reads(p.flip, images);
+    list.writes(p.y, p.pixels * 3);
+  }
+
+  template <class Block>
+  static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
+    block.each_thread([&](int thread) {
+      for (int i = thread; i < 3 * 256; i += kThreads) shared.table[i] = p.table.at[i];
+    });
+    block.each_thread([&](int thread) {
+      const i64 first = static_cast<i64>(block.x()) * kThreads * kEach + thread;
+      RIDGELINE_UNROLL
+      for (int k = 0; k < kEach; ++k) {
+        const i64 pixel = first + k * kThreads;
+        if (pixel >= p.pixels) return;
+        u32 rest = static_cast<u32>(pixel);
+        const u32 dx = p.side.split(rest), dy = p.side.split(rest);
+        const u32 block_column = p.columns.split(rest), block_row = p.rows.split(rest);
+        const i32 row = static_cast<i32>(block_row * p.side.value + dy) - p.top;
+        i32 column = static_cast<i32>(block_column * p.side.value + dx) - p.left;
+        const bool inside = row >= 0 && row < p.h && column >= 0 && column < p.w;
+        if (inside && p.flip != nullptr && p.flip[rest] != 0) column = p.w - 1 - column;
+        const u8* const v = p.images + ((static_cast<i64>(rest) * p.h + row) * p.w + column) * 3;
+        RIDGELINE_UNROLL
+        for (int c = 0; c < 3; ++c)
+          store_one(inside ? shared.table[256 * c + v[c]] : 0.0f, p.y + pixel * 3 + c);
+      }
+    });
+  }
+};
+
+#define RIDGELINE_IMAGE_TAIL_KERNELS(K)             \
+  K(image_tail_f32, ImageTail<float, 3>)            \
+  K(image_tail_bf16, ImageTail<bfloat16, 3>)        \
+  K(image_tail_f16, ImageTail<float16, 3>)          \
+  K(image_tail_8_f32, ImageTail<float, 8>)          \
+  K(image_tail_8_bf16, ImageTail<bfloat16, 8>)      \
+  K(image_tail_8_f16, ImageTail<float16, 8>)        \
+  K(image_tail_blocks_f32, ImageTailBlocks<float>)  \
+  K(image_tail_blocks_bf16, ImageTailBlocks<bfloat16>) \
+  K(image_tail_blocks_f16, ImageTailBlocks<float16>)
+
+}  // namespace ridgeline::cuda

@@ -1,0 +1,249 @@
+// ridgeline/device/cuda/kernels/launches.h
+//
+// What our kernels compute, as functions that give launches to a sink in their order: of a stream, or of the host
+// versions (row.h). Addresses are the card's and are not read here. Shapes are those of the ops (graph/op); images are
+// NHWC, weights KRSC. `type` is that of images; what belongs to channels is f32. `scratch` has the bytes that the
+// function's `_scratch` says, with undefined contents. No function allocates, and results may lie on operands where
+// their comment says so. Numbers of vectors and elements are below 2^31 (kMostElements); callers refuse more.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "ridgeline/core/dtype.h"
+#include "ridgeline/core/function_ref.h"
+#include "ridgeline/device/cuda/kernels/row.h"
+
+namespace ridgeline::cuda {
+
+inline constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
+
+// ---- copies
+
+// Between f32, bf16 and f16 (of other types loops make casts).
+void cast(LaunchSink sink, DType from_type, const void* from, DType to_type, void* to, std::int64_t elements);
+// Words of 4 bytes.
+void fill_words(LaunchSink sink, void* to, std::uint32_t word, std::int64_t words);
+// [batch, rows, columns] to [batch, columns, rows], elements of 1, 2, 4 or 8 bytes.
+void transpose(LaunchSink sink, std::size_t element_bytes, const void* from, void* to, std::int64_t batch,
+               std::int64_t rows, std::int64_t columns);
+// [rows, from_width] to [rows, to_width]: zeros behind a row that is too short.
+void resize_rows(LaunchSink sink, DType from_type, const void* from, std::int64_t from_width, DType to_type, void* to,
+                 std::int64_t to_width, std::int64_t rows);
+// An axis of a strided copy, the outermost first: index i of `to` reads position first + i * step of `from`, or zero
+// outside [0, from_extent). Strides count elements.
+struct CopyAxis {
+  std::int64_t extent = 1, to_stride = 0;
+  std::int64_t first = 0, step = 1, from_extent = 1, from_stride = 0;
+};
+inline constexpr std::size_t kCopyAxes = 6;
+void strided_copy(LaunchSink sink, std::size_t element_bytes, const void* from, void* to,
+                  std::span<const CopyAxis> axes);
+
+// ---- batch norm
+
+struct BatchNorm {
+  DType type = DType::f32;
+  std::int64_t rows = 0, channels = 0;  // x is [rows, channels]
+  double epsilon = 1e-5;
+};
+struct BatchNormTrain {
+  const void* x;
+  const float *gamma, *beta, *running_mean, *running_var;
+  const void* addend = nullptr;
+  bool relu = false;
+  double momentum = 0.1;
+  void* y;  // may be x or the addend
+  float *mean, *inv_std, *new_running_mean, *new_running_var;  // the running ones may be the old ones
+  void* scratch;
+};
+std::size_t batch_norm_scratch(const BatchNorm& norm);
+void batch_norm_train(LaunchSink sink, const BatchNorm& norm, const BatchNormTrain& a);
+
+struct BatchNormEval {
+  const void* x;
+  const float *gamma, *beta, *mean, *var;
+  bool var_is_inv_std = false;
+  const void* addend = nullptr;
+  bool relu = false;
+  void* y;  // may be x or the addend
+  void* scratch;
+};
+void batch_norm_eval(LaunchSink sink, const BatchNorm& norm, const BatchNormEval& a);
+
+enum class NormGate { none, of_x, of_y };
+struct BatchNormGradient {
+  const void *x, *dy;
+  const float *gamma, *mean, *inv_std;
+  NormGate gate = NormGate::none;
+  const float* beta = nullptr;   // of_x
+  const void* y = nullptr;       // of_y
+  const void* addend = nullptr;  // added to dy
+  void* dx;                      // may be x, dy or the addend where g is not one of them
+  float *dgamma, *dbeta;
+  void* g = nullptr;  // the gated gradient, where it is a result; may be dy or the addend
+  void* scratch;
+};
+void batch_norm_gradient(LaunchSink sink, const BatchNorm& norm, const BatchNormGradient& a);
+
+// ---- sums
+
+// y[c] = factor * sum over rows of x[row][c]; y is of type `result`.
+std::size_t column_sums_scratch(DType type, std::int64_t rows, std::int64_t channels);
+void column_sums(LaunchSink sink, DType type, const void* x, std::int64_t rows, std::int64_t channels, double factor,
+                 DType result, void* y, void* scratch);
+// y [outer, inner] = factor * the sum of x [outer, reduced, inner] (or its maximum; then the factor is 1).
+struct Reduction {
+  DType type = DType::f32;
+  std::int64_t outer = 1, reduced = 1, inner = 1;
+  bool maximum = false;
+  double factor = 1;
+};
+std::size_t reduce_scratch(const Reduction& r);
+void reduce(LaunchSink sink, const Reduction& r, const void* x, void* y, void* scratch);
+
+// ---- updates
+
+struct MomentumTensor {
+  const float *w, *m, *g;  // m: null without momentum
+  float *new_w, *new_m;    // may be w and m
+  void* copy = nullptr;    // of new_w in `MomentumUpdate::copy_type`
+  std::int64_t elements;
+};
+struct MomentumUpdate {
+  const float* rate;  // a scalar on the card
+  const bool* apply = nullptr;
+  bool has_momentum = true, nesterov = false;
+  double momentum = 0.9, weight_decay = 0;
+  DType copy_type = DType::bf16;
+  // Where not null, 0.5 * penalty_factor * the sum of squares of all w as they were: an L2 penalty.
+  float* penalty = nullptr;
+  double penalty_factor = 0;
+  void* scratch = nullptr;  // of the penalty
+};
+std::size_t momentum_scratch(std::span<const std::int64_t> elements);
+void momentum_update(LaunchSink sink, const MomentumUpdate& update, std::span<const MomentumTensor> tensors);
+
+struct NormTensor {
+  const void* x;
+  std::int64_t elements;
+};
+enum class TensorsTotal {
+  squares,       // factor * sum of squares
+  norm,          // the root of it
+  clip,          // min(1, limit / norm): 1 where the norm is at most the limit, NaN where it is NaN
+  all_finite,    // a bool: whether every element is finite
+};
+std::size_t tensors_total_scratch(std::span<const std::int64_t> elements);
+// One number of all tensors, all of one type, to `result` (f32, or bool).
+void tensors_total(LaunchSink sink, TensorsTotal total, DType type, std::span<const NormTensor> tensors, double factor,
+                   double limit, void* result, void* scratch);
+
+// ---- pools
+
+struct Pool {
+  DType type = DType::f32;
+  std::int64_t n = 0, h = 0, w = 0, c = 0, oh = 0, ow = 0;
+  std::int64_t kh = 1, kw = 1, sh = 1, sw = 1, top = 0, left = 0;
+};
+void max_pool(LaunchSink sink, const Pool& pool, const void* x, void* y, void* index);
+// `gate`: the pooled image y, where the gradient passes on through the relu in front of the pool; null: no gate.
+void max_pool_gradient(LaunchSink sink, const Pool& pool, const void* dy, const void* index, const void* gate,
+                       void* dx);
+void average_pool(LaunchSink sink, const Pool& pool, bool count_padding, const void* x, void* y);
+void average_pool_gradient(LaunchSink sink, const Pool& pool, bool count_padding, const void* dy, void* dx);
+
+// ---- losses and metrics
+
+struct Targets {
+  const std::int32_t* labels = nullptr;
+  const void* shares = nullptr;  // in the place of labels, of the logits' type
+  const void* mask = nullptr;    // of the logits' type
+  double smoothing = 0;
+};
+// y may be x.
+void softmax(LaunchSink sink, DType type, const void* x, void* y, std::int64_t rows, std::int64_t classes);
+// bad_labels [rows], u32: 1 where a label is none of the classes; null: nobody asks.
+void softmax_cross_entropy(LaunchSink sink, DType type, const void* x, const Targets& targets, void* loss,
+                           void* probabilities, void* bad_labels, std::int64_t rows, std::int64_t classes);
+// dx may be the probabilities.
+void softmax_cross_entropy_gradient(LaunchSink sink, DType type, const void* probabilities, const Targets& targets,
+                                    const void* dloss, void* dx, std::int64_t rows, std::int64_t classes);
+// hits, one f32, of k (0: the first largest).
+std::size_t top_k_scratch(std::int64_t rows);
+void top_k_accuracy(LaunchSink sink, DType type, const void* x, const std::int32_t* labels, const void* mask,
+                    std::int64_t k, float* hits, void* bad_labels, std::int64_t rows, std::int64_t classes,
+                    void* scratch);
+
+// ---- dropout, images, local response normalisation
+
+// y may be x.
+void dropout(LaunchSink sink, DType type, const void* x, void* y, const std::int64_t* step, std::uint64_t key,
+             double keep, std::int64_t elements);
+
+struct ImageTailShape {
+  DType type = DType::f32;
+  std::int64_t n = 0, h = 0, w = 0;
+  std::int64_t channels = 3;  // of the result: 3, or 8 of which five are zero
+};
+// `table`: value of byte v of channel c at c * 256 + v.
+void image_tail(LaunchSink sink, const ImageTailShape& shape, const void* images, const void* flip,
+                std::span<const float, 768> table, void* y);
+// [n, rows, columns, side * side * 3]: pixel (side * row + i - top, side * column + j - left) at (i * side + j) * 3.
+struct ImageBlocks {
+  std::int64_t side = 4, top = 0, left = 0, rows = 0, columns = 0;
+};
+void image_tail_blocks(LaunchSink sink, const ImageTailShape& shape, const ImageBlocks& blocks, const void* images,
+                       const void* flip, std::span<const float, 768> table, void* y);
+
+struct Normalisation {
+  DType type = DType::f32;
+  std::int64_t elements = 0, channels = 0, reach = 2;  // up to kMostReach channels on either side
+  double bias = 1, share = 1e-4, beta = 0.75;          // share: alpha / size
+};
+inline constexpr std::int64_t kMostReach = 16;
+void local_response_norm(LaunchSink sink, const Normalisation& norm, const void* x, void* y);
+void local_response_norm_gradient(LaunchSink sink, const Normalisation& norm, const void* x, const void* dy, void* dx);
+
+// ---- convolutions and products
+
+struct DirectShape {
+  DType type = DType::f32;
+  DType result = DType::f32;  // that of operands, or f32
+  std::int64_t n = 0, h = 0, w = 0, c = 0, oh = 0, ow = 0, k = 0, r = 1, s = 1;
+  std::int64_t stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1, groups = 1;
+};
+struct Epilogue {
+  const void* bias = nullptr;
+  DType bias_type = DType::f32;  // or that of operands
+  const void* addend = nullptr;  // of the operands' type
+  bool relu = false;
+};
+void direct_convolution(LaunchSink sink, const DirectShape& shape, const void* x, const void* w,
+                        const Epilogue& epilogue, void* y);
+void direct_data_gradient(LaunchSink sink, const DirectShape& shape, const void* dy, const void* w, const void* gate,
+                          void* dx);
+void direct_weight_gradient(LaunchSink sink, const DirectShape& shape, const void* x, const void* dy, void* dw);
+
+// Whether the faster depthwise kernels take it: 3x3, one filter a channel, no dilation, results of the operands' type
+// (weights' gradients also f32); without an addend.
+bool is_depthwise(const DirectShape& shape);
+void depthwise(LaunchSink sink, const DirectShape& shape, const void* x, const void* w, const Epilogue& epilogue,
+               void* y);
+void depthwise_data_gradient(LaunchSink sink, const DirectShape& shape, const void* dy, const void* w,
+                             const void* gate, void* dx);
+std::size_t depthwise_weight_gradient_scratch(const DirectShape& shape);
+void depthwise_weight_gradient(LaunchSink sink, const DirectShape& shape, const void* x, const void* dy, void* dw,
+                               void* scratch);
+
+// y[i][j] = sum over l of a[i*a_row + l*a_column] * b[l*b_row + j*b_column].
+struct ProductShape {
+  DType type = DType::f32;
+  DType result = DType::f32;
+  std::int64_t rows = 0, columns = 0, inner = 0;
+  std::int64_t a_row = 0, a_column = 1, b_row = 0, b_column = 1;
+};
+void direct_product(LaunchSink sink, const ProductShape& shape, const void* a, const void* b, const Epilogue& epilogue,
+                    void* y);
+
+}  // namespace ridgeline::cuda

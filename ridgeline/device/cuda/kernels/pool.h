@@ -1,0 +1,307 @@
+// ridgeline/device/cuda/kernels/pool.h
+//
+// Max and average pooling over NHWC, forward and backward. A thread makes V channels of one pixel of the result; the
+// backward ones gather, so each result is written once and sums run in the order of the windows. The max pool keeps the
+// position of each maximum in its window as a byte; its gradient may pass the gate of the relu in front of the pool,
+// which is closed where the maximum is not above 0. NaN wins a maximum, padding never does.
+#pragma once
+
+#include "ridgeline/device/cuda/kernels/pointers.h"
+
+namespace ridgeline::cuda {
+
+struct PoolShape {
+  i32 n = 0, h = 0, w = 0, c = 0;  // of the image
+  i32 oh = 0, ow = 0;              // of the pooled image
+  i32 kh = 1, kw = 1, sh = 1, sw = 1, top = 0, left = 0;
+
+  i64 pixels() const { return static_cast<i64>(n) * h * w; }
+  i64 pooled() const { return static_cast<i64>(n) * oh * ow; }
+};
+
+// Threads over the vectors of an image: channels innermost.
+struct PixelThreads {
+  i64 vectors = 0;
+  Divisor channels, columns, rows;  // vectors of a pixel, pixels of a row, rows of an image
+
+  PixelThreads() = default;
+  PixelThreads(i64 n, i64 h, i64 w, i64 c, int width)
+      : vectors(n * h * w * (c / width)), channels(c / width), columns(w), rows(h) {}
+  Blocks blocks(int threads) const { return {static_cast<u32>(divided_up(vectors, threads))}; }
+
+  struct Place {
+    u32 n, row, column, vector;
+  };
+  RIDGELINE_DEVICE Place place(i64 thread) const {
+    u32 rest = static_cast<u32>(thread);
+    Place place;
+    place.vector = channels.split(rest);
+    place.column = columns.split(rest);
+    place.row = rows.split(rest);
+    place.n = rest;
+    return place;
+  }
+};
+
+// Taps [first, last) of the window at `out` that lie in [0, size).
+struct TapRange {
+  i32 origin, first, last;
+  RIDGELINE_DEVICE TapRange(i32 out, i32 stride, i32 pad, i32 kernel, i32 size) : origin(out * stride - pad) {
+    first = origin < 0 ? -origin : 0;
+    last = size - origin < kernel ? size - origin : kernel;
+  }
+};
+
+// Windows [first, last) that pixel `at` lies in.
+struct WindowRange {
+  i32 first, last;
+  RIDGELINE_DEVICE WindowRange(i32 at, i32 stride, i32 pad, i32 kernel, i32 windows) {
+    const i32 reach = at + pad - kernel + 1;  // out * stride >= reach, and <= at + pad
+    first = reach <= 0 ? 0 : (reach + stride - 1) / stride;
+    const i32 behind = (at + pad) / stride + 1;
+    last = behind < windows ? behind : windows;
+  }
+};
+
+// Bytes side by side, as the indices of V channels.
+template <int V>
+struct alignas(V) Bytes {
+  u8 at[V];
+};
+
+template <class T, int V>
+struct MaxPool {
+  struct Parameters {
+    const T* x;
+    T* y;
+    u8* index;
+    PoolShape s;
+    PixelThreads threads;
+  };
+  using Shared = Nothing;
+  static constexpr int kThreads = 256;
+  static Blocks blocks(const Parameters& p) { return p.threads.blocks(kThreads); }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.s.pixels() * p.s.c);
+    list.writes(p.y, p.s.pooled() * p.s.c);
+    list.writes(p.index, p.s.pooled() * p.s.c);
+  }
+
+  template <class Block>
+  static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
+    block.each_thread([&](int thread) {
+      const i64 at = static_cast<i64>(block.x()) * kThreads + thread;
+      if (at >= p.threads.vectors) return;
+      const auto place = p.threads.place(at);
+      const PoolShape& s = p.s;
+      const TapRange rows(static_cast<i32>(place.row), s.sh, s.top, s.kh, s.h);
+      const TapRange columns(static_cast<i32>(place.column), s.sw, s.left, s.kw, s.w);
+      const T* const image = p.x + static_cast<i64>(place.n) * s.h * s.w * s.c + place.vector * V;
+      float best[V];
+      u32 where[V];
+      RIDGELINE_UNROLL
+      for (int v = 0; v < V; ++v) {
+        best[v] = -infinity_f32();
+        where[v] = static_cast<u32>(rows.first * s.kw + columns.first);  // of the first: infinities lose to nothing
+      }
+      for (i32 r = rows.first; r < rows.last; ++r) {
+        const T* const row = image + (static_cast<i64>(rows.origin + r) * s.w + columns.origin) * s.c;
+        for (i32 k = columns.first; k < columns.last; ++k) {
+          float x[V];
+          load(row + static_cast<i64>(k) * s.c, x);
+          const u32 position = static_cast<u32>(r * s.kw + k);
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) {
+            const bool better = x[v] > best[v] || (x[v] != x[v] && best[v] == best[v]);
+            best[v] = better ? x[v] : best[v];
+            where[v] = better ? position : where[v];
+          }
+        }
+      }
+      store(best, p.y + at * V);
+      Bytes<V> index;
+      RIDGELINE_UNROLL
+      for (int v = 0; v < V; ++v) index.at[v] = static_cast<u8>(where[v]);
+      if (p.index != nullptr) *reinterpret_cast<Bytes<V>*>(p.index + at * V) = index;
+    });
+  }
+};
+
+template <class T, int V>
+struct MaxPoolGradient {
+  struct Parameters {
+    const T* dy;
+    const u8* index;
+    const T* y;  // the pooled image, whose sign is the gate; null: no gate
+    T* dx;
+    PoolShape s;
+    PixelThreads threads;
+  };
+  using Shared = Nothing;
+  static constexpr int kThreads = 256;
+  static Blocks blocks(const Parameters& p) { return p.threads.blocks(kThreads); }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.dy, p.s.pooled() * p.s.c);
+    list.reads(p.index, p.s.pooled() * p.s.c);
+    list.reads(p.y, p.s.pooled() * p.s.c);
+    list.writes(p.dx, p.s.pixels() * p.s.c);
+  }
+
+  template <class Block>
+  static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
+    block.each_thread([&](int thread) {
+      const i64 at = static_cast<i64>(block.x()) * kThreads + thread;
+      if (at >= p.threads.vectors) return;
+      const auto place = p.threads.place(at);
+      const PoolShape& s = p.s;
+      const i32 row = static_cast<i32>(place.row), column = static_cast<i32>(place.column);
+      const WindowRange rows(row, s.sh, s.top, s.kh, s.oh);
+      const WindowRange columns(column, s.sw, s.left, s.kw, s.ow);
+      const i64 image = static_cast<i64>(place.n) * s.oh * s.ow * s.c + place.vector * V;
+      float sum[V];
+      RIDGELINE_UNROLL
+      for (int v = 0; v < V; ++v) sum[v] = 0;
+      for (i32 oh = rows.first; oh < rows.last; ++oh) {
+        for (i32 ow = columns.first; ow < columns.last; ++ow) {
+          const i64 from = image + (static_cast<i64>(oh) * s.ow + ow) * s.c;
+          const u32 position = static_cast<u32>((row + s.top - oh * s.sh) * s.kw + column + s.left - ow * s.sw);
+          const Bytes<V> index = *reinterpret_cast<const Bytes<V>*>(p.index + from);
+          float dy[V];
+          load(p.dy + from, dy);
+          if (p.y != nullptr) {
+            float y[V];
+            load(p.y + from, y);
+            RIDGELINE_UNROLL
+            for (int v = 0; v < V; ++v) dy[v] = y[v] <= 0 ? 0.0f : dy[v];
+          }
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) sum[v] += index.at[v] == position ? dy[v] : 0.0f;
+        }
+      }
+      store(sum, p.dx + at * V);
+    });
+  }
+};
+
+template <class T, int V>
+struct AveragePool {
+  struct Parameters {
+    const T* x;
+    T* y;
+    bool count_padding;
+    PoolShape s;
+    PixelThreads threads;
+  };
+  using Shared = Nothing;
+  static constexpr int kThreads = 256;
+  static Blocks blocks(const Parameters& p) { return p.threads.blocks(kThreads); }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.s.pixels() * p.s.c);
+    list.writes(p.y, p.s.pooled() * p.s.c);
+  }
+
+  template <class Block>
+  static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
+    block.each_thread([&](int thread) {
+      const i64 at = static_cast<i64>(block.x()) * kThreads + thread;
+      if (at >= p.threads.vectors) return;
+      const auto place = p.threads.place(at);
+      const PoolShape& s = p.s;
+      const TapRange rows(static_cast<i32>(place.row), s.sh, s.top, s.kh, s.h);
+      const TapRange columns(static_cast<i32>(place.column), s.sw, s.left, s.kw, s.w);
+      const T* const image = p.x + static_cast<i64>(place.n) * s.h * s.w * s.c + place.vector * V;
+      float sum[V];
+      RIDGELINE_UNROLL
+      for (int v = 0; v < V; ++v) sum[v] = 0;
+      for (i32 r = rows.first; r < rows.last; ++r) {
+        const T* const row = image + (static_cast<i64>(rows.origin + r) * s.w + columns.origin) * s.c;
+        for (i32 k = columns.first; k < columns.last; ++k) {
+          float x[V];
+          load(row + static_cast<i64>(k) * s.c, x);
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) sum[v] += x[v];
+        }
+      }
+      const i32 inside = (rows.last - rows.first) * (columns.last - columns.first);
+      const float count = static_cast<float>(p.count_padding ? s.kh * s.kw : inside);
+      RIDGELINE_UNROLL
+      for (int v = 0; v < V; ++v) sum[v] = sum[v] / count;
+      store(sum, p.y + at * V);
+    });
+  }
+};
+
+template <class T, int V>
+struct AveragePoolGradient {
+  struct Parameters {
+    const T* dy;
+    T* dx;
+    bool count_padding;
+    PoolShape s;
+    PixelThreads threads;
+  };
+  using Shared = Nothing;
+  static constexpr int kThreads = 256;
+  static Blocks blocks(const Parameters& p) { return p.threads.blocks(kThreads); }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.dy, p.s.pooled() * p.s.c);
+    list.writes(p.dx, p.s.pixels() * p.s.c);
+  }
+
+  template <class Block>
+  static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
+    block.each_thread([&](int thread) {
+      const i64 at = static_cast<i64>(block.x()) * kThreads + thread;
+      if (at >= p.threads.vectors) return;
+      const auto place = p.threads.place(at);
+      const PoolShape& s = p.s;
+      const WindowRange rows(static_cast<i32>(place.row), s.sh, s.top, s.kh, s.oh);
+      const WindowRange columns(static_cast<i32>(place.column), s.sw, s.left, s.kw, s.ow);
+      const i64 image = static_cast<i64>(place.n) * s.oh * s.ow * s.c + place.vector * V;
+      float sum[V];
+      RIDGELINE_UNROLL
+      for (int v = 0; v < V; ++v) sum[v] = 0;
+      for (i32 oh = rows.first; oh < rows.last; ++oh) {
+        const TapRange tall(oh, s.sh, s.top, s.kh, s.h);
+        for (i32 ow = columns.first; ow < columns.last; ++ow) {
+          const TapRange broad(ow, s.sw, s.left, s.kw, s.w);
+          const i32 inside = (tall.last - tall.first) * (broad.last - broad.first);
+          const float count = static_cast<float>(p.count_padding ? s.kh * s.kw : inside);
+          float dy[V];
+          load(p.dy + image + (static_cast<i64>(oh) * s.ow + ow) * s.c, dy);
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) sum[v] += dy[v] / count;
+        }
+      }
+      store(sum, p.dx + at * V);
+    });
+  }
+};
+
+#define RIDGELINE_POOL_KERNELS(K)                                       \
+  K(max_pool_f32, MaxPool<float, 4>)                                    \
+  K(max_pool_bf16, MaxPool<bfloat16, 8>)                                \
+  K(max_pool_f16, MaxPool<float16, 8>)                                  \
+  K(max_pool_f32_1, MaxPool<float, 1>)                                  \
+  K(max_pool_bf16_1, MaxPool<bfloat16, 1>)                              \
+  K(max_pool_f16_1, MaxPool<float16, 1>)                                \
+  K(max_pool_gradient_f32, MaxPoolGradient<float, 4>)                   \
+  K(max_pool_gradient_bf16, MaxPoolGradient<bfloat16, 8>)               \
+  K(max_pool_gradient_f16, MaxPoolGradient<float16, 8>)                 \
+  K(max_pool_gradient_f32_1, MaxPoolGradient<float, 1>)                 \
+  K(max_pool_gradient_bf16_1, MaxPoolGradient<bfloat16, 1>)             \
+  K(max_pool_gradient_f16_1, MaxPoolGradient<float16, 1>)               \
+  K(average_pool_f32, AveragePool<float, 4>)                            \
+  K(average_pool_bf16, AveragePool<bfloat16, 8>)                        \
+  K(average_pool_f16, AveragePool<float16, 8>)                          \
+  K(average_pool_f32_1, AveragePool<float, 1>)                          \
+  K(average_pool_bf16_1, AveragePool<bfloat16, 1>)                      \
+  K(average_pool_f16_1, AveragePool<float16, 1>)                        \
+  K(average_pool_gradient_f32, AveragePoolGradient<float, 4>)           \
+  K(average_pool_gradient_bf16, AveragePoolGradient<bfloat16, 8>)       \
+  K(average_pool_gradient_f16, AveragePoolGradient<float16, 8>)         \
+  K(average_pool_gradient_f32_1, AveragePoolGradient<float, 1>)         \
+  K(average_pool_gradient_bf16_1, AveragePoolGradient<bfloat16, 1>)     \
+  K(average_pool_gradient_f16_1, AveragePoolGradient<float16, 1>)
+
+}  // namespace ridgeline::cuda

@@ -1,0 +1,148 @@
+#include "ridgeline/device/cuda/table/entries.h"
+#include "ridgeline/device/cuda/table/launched_kernel.h"
+
+namespace ridgeline::cuda {
+namespace {
+
+// A copy of all bytes as they lie.
+class BytesKernel final : public Kernel {
+ public:
+  explicit BytesKernel(std::size_t bytes) : bytes_(bytes) {
+    name = "cuda copy";
+    in_place = {0};
+  }
+  void run(const KernelArguments& a) override {
+    if (a.inputs[0] == a.outputs[0]) return;
+    Stream& stream = *a.stream;
+    stream.copy({.to = a.outputs[0],
+                 .from = a.inputs[0],
+                 .bytes = bytes_,
+                 .to_device = &stream.device(),
+                 .from_device = &stream.device()});
+  }
+
+ private:
+  std::size_t bytes_;
+};
+
+KernelChoice make_bytes(const KernelRequest& request) {
+  return std::make_unique<BytesKernel>(request.inputs[0].type.bytes());
+}
+
+KernelChoice make_strided(const KernelRequest& request, std::vector<CopyAxis> axes) {
+  if (too_large(request)) return refuse_size();
+  if (axes.size() > kCopyAxes) return Refusal{fmt::format("more than {} axes", kCopyAxes)};
+  const std::size_t element = size_of(request.inputs[0].type.dtype);
+  return launched(request, "strided copy", [=, axes = std::move(axes)](LaunchSink sink, const KernelArguments& a) {
+    strided_copy(sink, element, a.inputs[0], a.outputs[0], axes);
+  });
+}
+
+// Elements from one index to the next, axis by axis, of a row-major value.
+std::vector<std::int64_t> strides_of(const Shape& shape) {
+  std::vector<std::int64_t> strides(static_cast<std::size_t>(shape.rank()));
+  std::int64_t stride = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    strides[static_cast<std::size_t>(axis)] = stride;
+    stride *= shape[axis];
+  }
+  return strides;
+}
+
+// Axes of a copy from x to y of the same rank, each as `axis_of(i)` says from where it reads.
+template <class AxisOf>
+std::vector<CopyAxis> axes_between(const Shape& x, const Shape& y, AxisOf axis_of) {
+  const std::vector<std::int64_t> from = strides_of(x), to = strides_of(y);
+  std::vector<CopyAxis> axes;
+  for (int i = 0; i < y.rank(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    CopyAxis axis{.extent = y[i], .to_stride = to[at], .from_extent = x[i], .from_stride = from[at]};
+    axis_of(at, axis);
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+KernelChoice make_transpose(const KernelRequest& request) {
+  const Shape &x = request.inputs[0].type.shape, &y = request.outputs[0].type.shape;
+  const std::vector<std::int64_t>& permutation = request.node.attributes.integers("permutation");
+  const std::vector<std::int64_t> from = strides_of(x), to = strides_of(y);
+  std::vector<CopyAxis> axes;
+  for (std::size_t i = 0; i < permutation.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(permutation[i]);
+    axes.push_back({.extent = y[static_cast<int>(i)],
+                    .to_stride = to[i],
+                    .from_extent = y[static_cast<int>(i)],
+                    .from_stride = from[axis]});
+    axes.back().step = 1;
+  }
+  return make_strided(request, std::move(axes));
+}
+
+// Rows [H*W, C] of each image turned to [C, H*W], or back.
+KernelChoice make_flatten(const KernelRequest& request) {
+  if (request.node.attributes.string("order") == "hwc") return make_bytes(request);
+  if (too_large(request)) return refuse_size();
+  const bool flattens = request.node.op == "flatten";
+  const Shape image = flattens ? request.inputs[0].type.shape : request.outputs[0].type.shape;
+  const std::int64_t pixels = image[1] * image[2], channels = image[3];
+  const std::size_t element = size_of(request.inputs[0].type.dtype);
+  return launched(request, "transpose", [=](LaunchSink sink, const KernelArguments& a) {
+    transpose(sink, element, a.inputs[0], a.outputs[0], image[0], flattens ? pixels : channels,
+              flattens ? channels : pixels);
+  });
+}
+
+KernelChoice make_broadcast(const KernelRequest& request) {
+  const Shape &given = request.inputs[0].type.shape, &y = request.outputs[0].type.shape;
+  Shape x(std::vector<std::int64_t>(static_cast<std::size_t>(y.rank()), 1));
+  for (int axis = 0; axis < given.rank(); ++axis) x[y.rank() - given.rank() + axis] = given[axis];
+  return make_strided(request, axes_between(x, y, [&](std::size_t i, CopyAxis& axis) {
+                        axis.step = x[static_cast<int>(i)] == 1 ? 0 : 1;
+                      }));
+}
+
+KernelChoice make_pad(const KernelRequest& request) {
+  if (request.node.attributes.real("value") != 0) return Refusal{"the new elements are not 0"};
+  const std::vector<std::int64_t>& low = request.node.attributes.integers("low");
+  return make_strided(request, axes_between(request.inputs[0].type.shape, request.outputs[0].type.shape,
+                                            [&](std::size_t i, CopyAxis& axis) { axis.first = -low[i]; axis.step = 1; }));
+}
+
+KernelChoice make_slice(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  return make_strided(request, axes_between(request.inputs[0].type.shape, request.outputs[0].type.shape,
+                                            [&](std::size_t i, CopyAxis& axis) {
+                                              axis.first = attributes.integers("start")[i];
+                                              axis.step = attributes.integers("stride")[i];
+                                            }));
+}
+
+bool card_type(DType type) { return type == DType::f32 || type == DType::bf16 || type == DType::f16; }
+
+KernelChoice make_cast(const KernelRequest& request) {
+  const ValueType x = request.inputs[0].type;
+  const DType to = request.outputs[0].type.dtype;
+  if (!card_type(x.dtype) || !card_type(to)) return Refusal{"between whole numbers and others"};
+  if (too_large(request)) return refuse_size();
+  return launched(request, "cast", [=](LaunchSink sink, const KernelArguments& a) {
+    cast(sink, x.dtype, a.inputs[0], to, a.outputs[0], x.shape.elements());
+  });
+}
+
+constexpr KernelEntry copies_entry(std::string_view op, EntryFactory factory) {
+  return {op, "own", Provider::own, factory, kFloatingTypes, Arithmetic::f64, {Reproducibility::portable, true}};
+}
+
+constexpr KernelEntry kCopies[] = {
+    copies_entry("reshape", make_bytes),         copies_entry("flatten", make_flatten),
+    copies_entry("unflatten", make_flatten),     copies_entry("transpose", make_transpose),
+    copies_entry("broadcast_to", make_broadcast), copies_entry("pad", make_pad),
+    copies_entry("strided_slice", make_slice),   own_entry("cast", "own", make_cast),
+};
+
+}  // namespace
+
+std::span<const KernelEntry> copy_entries() { return kCopies; }
+
+}  // namespace ridgeline::cuda

@@ -1,0 +1,92 @@
+#include "ridgeline/device/cuda/table/entries.h"
+#include "ridgeline/device/cuda/table/launched_kernel.h"
+
+namespace ridgeline::cuda {
+namespace {
+
+KernelChoice make_direct_dense(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const Shape &x = request.inputs[0].type.shape, &w = request.inputs[1].type.shape;
+  // y[n,k]: rows of x times rows of w.
+  const ProductShape shape{.type = request.inputs[0].type.dtype,
+                           .result = request.outputs[0].type.dtype,
+                           .rows = x[0],
+                           .columns = w[0],
+                           .inner = x[1],
+                           .a_row = x[1],
+                           .a_column = 1,
+                           .b_row = 1,
+                           .b_column = x[1]};
+  const bool bias = request.inputs.size() >= 3, addend = request.inputs.size() == 4;
+  const DType bias_type = bias ? request.inputs[2].type.dtype : DType::f32;
+  const bool relu = request.node.attributes.string("activation") == "relu";
+  return launched(request, "direct product", [=](LaunchSink sink, const KernelArguments& a) {
+    direct_product(sink, shape, a.inputs[0], a.inputs[1],
+                   {.bias = bias ? a.inputs[2] : nullptr,
+                    .bias_type = bias_type,
+                    .addend = addend ? a.inputs[3] : nullptr,
+                    .relu = relu},
+                   a.outputs[0]);
+  });
+}
+
+KernelChoice make_direct_dense_data(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const Shape &dy = request.inputs[0].type.shape, &w = request.inputs[1].type.shape;
+  // dx[n,c]: rows of dy times columns of w.
+  const ProductShape shape{.type = request.inputs[0].type.dtype,
+                           .result = request.outputs[0].type.dtype,
+                           .rows = dy[0],
+                           .columns = w[1],
+                           .inner = dy[1],
+                           .a_row = dy[1],
+                           .a_column = 1,
+                           .b_row = w[1],
+                           .b_column = 1};
+  return launched(request, "direct product", [=](LaunchSink sink, const KernelArguments& a) {
+    direct_product(sink, shape, a.inputs[0], a.inputs[1], {}, a.outputs[0]);
+  });
+}
+
+KernelChoice make_direct_dense_weights(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const Shape &x = request.inputs[0].type.shape, &dy = request.inputs[1].type.shape;
+  // dw[k,c]: columns of dy times columns of x.
+  const ProductShape shape{.type = request.inputs[0].type.dtype,
+                           .result = request.outputs[0].type.dtype,
+                           .rows = dy[1],
+                           .columns = x[1],
+                           .inner = x[0],
+                           .a_row = 1,
+                           .a_column = dy[1],
+                           .b_row = x[1],
+                           .b_column = 1};
+  const bool bias = request.node.attributes.boolean("bias");
+  const DType type = request.inputs[1].type.dtype;
+  const DType bias_type = bias ? request.outputs[1].type.dtype : DType::f32;
+  const std::int64_t rows = dy[0], channels = dy[1];
+  auto kernel = launched(request, "direct product", [=](LaunchSink sink, const KernelArguments& a) {
+    direct_product(sink, shape, a.inputs[1], a.inputs[0], {}, a.outputs[0]);
+    if (bias) column_sums(sink, type, a.inputs[1], rows, channels, 1, bias_type, a.outputs[1], a.scratch);
+  });
+  if (bias) kernel->scratch_bytes = column_sums_scratch(type, rows, channels);
+  return kernel;
+}
+
+constexpr KernelEntry kDense[] = {
+    library_entry("dense", "cublaslt_tf32", make_library_dense, "tf32"),
+    library_entry("dense", "cublaslt", make_library_dense),
+    own_entry("dense", "direct", make_direct_dense),
+    library_entry("dense_bwd_data", "cublaslt_tf32", make_library_dense, "tf32"),
+    library_entry("dense_bwd_data", "cublaslt", make_library_dense),
+    own_entry("dense_bwd_data", "direct", make_direct_dense_data),
+    library_entry("dense_bwd_weights", "cublaslt_tf32", make_library_dense, "tf32"),
+    library_entry("dense_bwd_weights", "cublaslt", make_library_dense),
+    own_entry("dense_bwd_weights", "direct", make_direct_dense_weights),
+};
+
+}  // namespace
+
+std::span<const KernelEntry> dense_entries() { return kDense; }
+
+}  // namespace ridgeline::cuda

@@ -1,0 +1,30 @@
+#include "ridgeline/device/cuda/table/kernel_table.h"
+
+#include "ridgeline/device/cuda/table/entries.h"
+
+namespace ridgeline::cuda {
+
+std::vector<KernelEntry> kernel_entries(std::string_view op, bool libraries) {
+  std::vector<KernelEntry> entries;
+  for (const auto family : {convolution_entries(), dense_entries(), norm_entries(), pool_entries(), sum_entries(),
+                            loss_entries(), copy_entries()}) {
+    for (const KernelEntry& entry : family) {
+      if (entry.op == op && (libraries || entry.provider != Provider::library)) entries.push_back(entry);
+    }
+  }
+  return entries;
+}
+
+FusionLimits fusion_of_kernels() {
+  constexpr DTypeSet kTypes{DType::f32, DType::bf16, DType::f16};
+  FusionLimits limits;
+  limits.epilogues = {{"conv2d", "relu", kTypes, true},
+                      {"dense", "relu", kTypes, true},
+                      {"batch_norm_train", "relu", kTypes, true},
+                      {"batch_norm_eval", "relu", kTypes, true}};
+  limits.data_gradients = kTypes;
+  limits.norm_gradients = kTypes;
+  return limits;
+}
+
+}  // namespace ridgeline::cuda

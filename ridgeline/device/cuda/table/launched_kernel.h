@@ -1,0 +1,81 @@
+// ridgeline/device/cuda/table/launched_kernel.h
+//
+// A kernel of the device's table that is some launches of ours (kernels/launches.h), and what the files of the table
+// share. For those files alone.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "ridgeline/device/cuda/device_stream.h"
+#include "ridgeline/device/cuda/kernels/launches.h"
+#include "ridgeline/device/kernel.h"
+
+namespace ridgeline::cuda {
+
+using GiveLaunches = std::function<void(LaunchSink sink, const KernelArguments& arguments)>;
+
+class LaunchedKernel final : public Kernel {
+ public:
+  LaunchedKernel(std::string kernel_name, std::string node, GiveLaunches give)
+      : node_(std::move(node)), give_(std::move(give)) {
+    name = std::move(kernel_name);
+  }
+  void run(const KernelArguments& arguments) override {
+    auto& stream = static_cast<DeviceStream&>(*arguments.stream);
+    give_([&](const KernelLaunch& launch) { stream.give(node_, launch); }, arguments);
+  }
+
+ private:
+  std::string node_;  // for messages
+  GiveLaunches give_;
+};
+
+inline std::unique_ptr<LaunchedKernel> launched(const KernelRequest& request, std::string_view name,
+                                                GiveLaunches give) {
+  return std::make_unique<LaunchedKernel>("cuda " + std::string(name), request.node.name, std::move(give));
+}
+
+// A value has more elements than our kernels count.
+inline bool too_large(const KernelRequest& request) {
+  for (const auto* operands : {&request.inputs, &request.outputs}) {
+    for (const KernelOperand& operand : *operands) {
+      if (operand.type.shape.elements() > kMostElements) return true;
+    }
+  }
+  return false;
+}
+inline Refusal refuse_size() { return {"a value has 2^31 elements or more"}; }
+
+template <class T = float>
+const T* in(const KernelArguments& arguments, std::size_t index) {
+  return static_cast<const T*>(arguments.inputs[index]);
+}
+template <class T = float>
+T* out(const KernelArguments& arguments, std::size_t index) {
+  return static_cast<T*>(arguments.outputs[index]);
+}
+
+// Entries of the table.
+using EntryFactory = KernelChoice (*)(const KernelRequest&);
+inline constexpr DTypeSet kCardTypes{DType::f32, DType::bf16, DType::f16};
+// A kernel of ours: its bits follow from the shapes.
+constexpr KernelEntry own_entry(std::string_view op, std::string_view name, EntryFactory factory,
+                                DTypeSet storage = kCardTypes) {
+  return {op, name, Provider::own, factory, storage, Arithmetic::f32, {Reproducibility::portable, true}};
+}
+
+// A kernel of NVIDIA's libraries: its bits are the card's. `fp32_compute`: how it multiplies f32 values, where not so.
+constexpr KernelEntry library_entry(std::string_view op, std::string_view name, EntryFactory factory,
+                                    std::string_view fp32_compute = {}) {
+  const DTypeSet storage = fp32_compute.empty() ? kCardTypes : DTypeSet{DType::f32};
+  return {op,      name,           Provider::library,
+          factory, storage,        Arithmetic::f32,
+          {Reproducibility::deterministic, true, fp32_compute}};
+}
+
+}  // namespace ridgeline::cuda

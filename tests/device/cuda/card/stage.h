@@ -1,0 +1,63 @@
+// tests/device/cuda/card/stage.h
+//
+// Stages of ridgeline_cuda_check, the program that tries the CUDA device out on a real card (scripts/device_check.sh), or
+// on the recording driver. A stage writes lines into the report as it goes, so that what a time limit cuts off is short,
+// and throws where something is wrong; the next stage runs then, too.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ridgeline/device/cuda/driver/modules.h"
+#include "ridgeline/device/cuda/driver/streams.h"
+
+namespace ridgeline::cuda::check {
+
+// Lines of text, on the terminal and in a file, each written out at once.
+class Report {
+ public:
+  explicit Report(const std::string& path);
+  ~Report();
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+  void line(std::string_view text);
+
+ private:
+  std::FILE* file_ = nullptr;
+};
+
+// What every stage works on.
+struct Card {
+  std::shared_ptr<Context> context;
+  Kernels& kernels;
+  CudaStream& stream;
+  Report& report;
+  std::chrono::steady_clock::time_point until;  // when the stage should be through
+  double left() const {
+    return std::chrono::duration<double>(until - std::chrono::steady_clock::now()).count();
+  }
+};
+
+struct Stage {
+  std::string_view name;
+  std::string_view doc;
+  double seconds;  // that it may take
+  void (*run)(Card& card);
+};
+
+std::span<const Stage> stages();
+
+// Of driver_stages.cpp.
+void check_driver(Card& card);
+void measure_rates(Card& card);
+void look_for_libraries(Card& card);
+
+// Of plan_stages.cpp.
+void check_library_plans(Card& card);
+void time_library_plans(Card& card);
+
+}  // namespace ridgeline::cuda::check
