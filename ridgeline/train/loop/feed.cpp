@@ -29,12 +29,6 @@ const std::string& column_of(const std::string& input, const std::vector<nn::Inp
 
 namespace {
 
-// A batch and the memory of its slot, which goes last.
-struct HeldBatch {
-  std::shared_ptr<PinnedSlots> slots;
-  data::Batch batch;
-};
-
 // Slots that keep data workers, the queue and the copies of two sets of inputs from waiting for each other.
 constexpr std::int64_t kSlots = 5;
 
@@ -70,6 +64,12 @@ class DatasetFeed::Queue {
   }
 
  private:
+  // A batch and the memory of its slot, which goes last.
+  struct HeldBatch {
+    std::shared_ptr<PinnedSlots> slots;
+    data::Batch batch;
+  };
+
   std::shared_ptr<PinnedSlots> slots_;
   std::unique_ptr<data::DeviceQueue> queue_;
   std::vector<std::weak_ptr<HeldBatch>> held_;  // that programs may still read

@@ -179,7 +179,7 @@ class Trainer {
       options_.batch_size = recipe_.batch_size;  // of all micro-batches
       feed_ = std::make_unique<SyntheticBatch>(options_, data_.num_classes,
                                                recipe_.seed + static_cast<std::uint64_t>(recipe_.data_rank()),
-                                               &session_.device());
+                                               &run_.session().device());
       return;
     }
     auto feed = std::make_unique<DatasetFeed>(*data_.training,

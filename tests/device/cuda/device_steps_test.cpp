@@ -3,7 +3,7 @@
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/nn/module.h"
 #include "ridgeline/nn/training_step.h"
-#include "ridgeline/train/synthetic.h"
+#include "ridgeline/train/loop/synthetic.h"
 #include "tests/device/cuda/device_support.h"
 
 namespace ridgeline::cuda::testing {
