@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kResumedSteps = 24;
 
 // A small set of drawn images, made once.
-const std::string& images() {
+const std::string& pictures_of_the_run() {
   static const std::string directory = [] {
     const std::string path = testing::temporary_directory() + "/images";
     data::make_shapes(path, {.seed = 3, .train = 100, .val = 20});
@@ -31,7 +31,7 @@ const std::string& images() {
 
 Recipe recipe(const std::string& log_dir, int workers, std::int64_t loop) {
   Recipe r;
-  r.data_dir = images();
+  r.data_dir = pictures_of_the_run();
   r.model = "resnet20";
   r.batch_size = 8;
   r.max_epochs = 4;
