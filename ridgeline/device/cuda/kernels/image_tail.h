@@ -67,29 +67,31 @@ struct ImageTail {
   }
 };
 
-// One thread a pixel of a row of a block: `side` of them make 3*side neighbouring values.
+// One thread a row of a block: `side` pixels, 3*side neighbouring values, of which those of four pixels are stored as
+// three times four.
 template <class T>
 struct ImageTailBlocks {
   struct Parameters {
     const u8* images;
     const u8* flip;
     T* y;
-    i32 h, w, top, left;  // of the image, and zeros above and left of it
-    i64 pixels;           // of the result, N * H' * W' * side * side
+    i32 h, w, top, left;          // of the image, and zeros above and left of it
+    i64 lines;                    // rows of blocks' pixels of the result, N * H' * W' * side
     Divisor side, columns, rows;  // blocks of a row, rows of blocks
+    bool wide;                    // four values go by one access
     NormaliseTable table;
   };
   struct Shared {
     float table[3 * 256];
   };
   static constexpr int kThreads = 256;
-  static constexpr int kEach = 4;
-  static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.pixels, kThreads * kEach))}; }
+  static constexpr int kEach = 2;
+  static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.lines, kThreads * kEach))}; }
   static void pointers(const Parameters& p, PointerList& list) {
-    const i64 images = p.pixels / p.columns.value / p.rows.value / p.side.value / p.side.value;
+    const i64 images = p.lines / p.columns.value / p.rows.value / p.side.value;
     list.reads(p.images, images * p.h * p.w * 3);
     list.reads(p.flip, images);
-    list.writes(p.y, p.pixels * 3);
+    list.writes(p.y, p.lines * p.side.value * 3);
   }
 
   template <class Block>
@@ -101,21 +103,48 @@ struct ImageTailBlocks {
       const i64 first = static_cast<i64>(block.x()) * kThreads * kEach + thread;
       RIDGELINE_UNROLL
       for (int k = 0; k < kEach; ++k) {
-        const i64 pixel = first + k * kThreads;
-        if (pixel >= p.pixels) return;
-        u32 rest = static_cast<u32>(pixel);
-        const u32 dx = p.side.split(rest), dy = p.side.split(rest);
+        const i64 line = first + k * kThreads;
+        if (line >= p.lines) return;
+        u32 rest = static_cast<u32>(line);
+        const u32 dy = p.side.split(rest);
         const u32 block_column = p.columns.split(rest), block_row = p.rows.split(rest);
+        const i32 side = static_cast<i32>(p.side.value);
         const i32 row = static_cast<i32>(block_row * p.side.value + dy) - p.top;
-        i32 column = static_cast<i32>(block_column * p.side.value + dx) - p.left;
-        const bool inside = row >= 0 && row < p.h && column >= 0 && column < p.w;
-        if (inside && p.flip != nullptr && p.flip[rest] != 0) column = p.w - 1 - column;
-        const u8* const v = p.images + ((static_cast<i64>(rest) * p.h + row) * p.w + column) * 3;
-        RIDGELINE_UNROLL
-        for (int c = 0; c < 3; ++c)
-          store_one(inside ? shared.table[256 * c + v[c]] : 0.0f, p.y + pixel * 3 + c);
+        const i32 begin = static_cast<i32>(block_column * p.side.value) - p.left;
+        const bool flip = p.flip != nullptr && p.flip[rest] != 0;
+        const u8* const from = p.images + (static_cast<i64>(rest) * p.h + row) * p.w * 3;
+        T* const to = p.y + line * side * 3;
+        const bool there = row >= 0 && row < p.h;
+        if (p.wide && side == 4) {
+          float values[12];
+          RIDGELINE_UNROLL
+          for (int dx = 0; dx < 4; ++dx) read(shared, from, there, begin + dx, flip, p.w, values + 3 * dx);
+          RIDGELINE_UNROLL
+          for (int part = 0; part < 3; ++part) {
+            const float some[4] = {values[4 * part], values[4 * part + 1], values[4 * part + 2], values[4 * part + 3]};
+            store(some, to + 4 * part);
+          }
+        } else {
+          RIDGELINE_NO_UNROLL
+          for (i32 dx = 0; dx < side; ++dx) {
+            float values[3];
+            read(shared, from, there, begin + dx, flip, p.w, values);
+            RIDGELINE_UNROLL
+            for (int c = 0; c < 3; ++c) store_one(values[c], to + 3 * dx + c);
+          }
+        }
       }
     });
+  }
+
+ private:
+  // The three values of a pixel of a row, zeros outside.
+  static RIDGELINE_DEVICE void read(const Shared& shared, const u8* row, bool there, i32 column, bool flip, i32 width,
+                                    float* values) {
+    const bool inside = there && column >= 0 && column < width;
+    const u8* const v = row + static_cast<i64>(flip ? width - 1 - column : column) * 3;
+    RIDGELINE_UNROLL
+    for (int c = 0; c < 3; ++c) values[c] = inside ? shared.table[256 * c + v[c]] : 0.0f;
   }
 };
 

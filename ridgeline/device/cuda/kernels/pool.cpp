@@ -46,8 +46,17 @@ void max_pool_gradient(LaunchSink sink, const Pool& pool, const void* dy, const 
                        void* dx) {
   with_type(pool.type, [&]<class T>(T) {
     with_threads<T>(pool, false, {dy, index, gate, dx}, [&](auto width, const PixelThreads& threads) {
-      give<MaxPoolGradient<T, decltype(width)::value>>(
-          sink, {in<T>(dy), in<u8>(index), in<T>(gate), out<T>(dx), shape_of(pool), threads});
+      constexpr int V = decltype(width)::value;
+      const auto give_over = [&]<class Body>(const PixelThreads& over) {
+        give<Body>(sink, {in<T>(dy), in<u8>(index), in<T>(gate), out<T>(dx), shape_of(pool), over});
+      };
+      if constexpr (V > 1) {
+        if (pool.sh == 2 && pool.sw == 2) {
+          return give_over.template operator()<MaxPoolTileGradient<T, V>>(PixelThreads(
+              pool.n, divided_up(pool.h + pool.top, 2), divided_up(pool.w + pool.left, 2), pool.c, V));
+        }
+      }
+      give_over.template operator()<MaxPoolGradient<T, V>>(threads);
     });
   });
 }

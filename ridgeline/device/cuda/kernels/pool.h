@@ -183,6 +183,71 @@ struct MaxPoolGradient {
   }
 };
 
+// The same for pools of stride 2: a thread makes a tile of 2x2 pixels, so a window's dy, index and gate are read once for
+// all of the tile's pixels in it. Rows and columns are counted from the first window's corner.
+template <class T, int V>
+struct MaxPoolTileGradient {
+  using Parameters = typename MaxPoolGradient<T, V>::Parameters;  // threads over [n, tile rows, tile columns, c]
+  using Shared = Nothing;
+  static constexpr int kThreads = 256;
+  static Blocks blocks(const Parameters& p) { return p.threads.blocks(kThreads); }
+  static void pointers(const Parameters& p, PointerList& list) { MaxPoolGradient<T, V>::pointers(p, list); }
+
+  template <class Block>
+  static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
+    block.each_thread([&](int thread) {
+      const i64 at = static_cast<i64>(block.x()) * kThreads + thread;
+      if (at >= p.threads.vectors) return;
+      const auto place = p.threads.place(at);
+      const PoolShape& s = p.s;
+      const i32 row = static_cast<i32>(place.row), column = static_cast<i32>(place.column);
+      const i32 first_row = row - (s.kh - 1) / 2 > 0 ? row - (s.kh - 1) / 2 : 0;
+      const i32 first_column = column - (s.kw - 1) / 2 > 0 ? column - (s.kw - 1) / 2 : 0;
+      const i32 last_row = row < s.oh - 1 ? row : s.oh - 1, last_column = column < s.ow - 1 ? column : s.ow - 1;
+      const i64 image = static_cast<i64>(place.n) * s.oh * s.ow * s.c + place.vector * V;
+      float sum[4][V];
+      RIDGELINE_UNROLL
+      for (int pixel = 0; pixel < 4; ++pixel) {
+        RIDGELINE_UNROLL
+        for (int v = 0; v < V; ++v) sum[pixel][v] = 0;
+      }
+      RIDGELINE_NO_UNROLL
+      for (i32 oh = first_row; oh <= last_row; ++oh) {
+        RIDGELINE_NO_UNROLL
+        for (i32 ow = first_column; ow <= last_column; ++ow) {
+          const i64 from = image + static_cast<i64>(oh * s.ow + ow) * s.c;
+          const Bytes<V> index = *reinterpret_cast<const Bytes<V>*>(p.index + from);
+          float dy[V];
+          load(p.dy + from, dy);
+          if (p.y != nullptr) {
+            float y[V];
+            load(p.y + from, y);
+            RIDGELINE_UNROLL
+            for (int v = 0; v < V; ++v) dy[v] = y[v] <= 0 ? 0.0f : dy[v];
+          }
+          // Positions of the tile's pixels in the window; 256 where one is behind the window's end.
+          const i32 r = 2 * (row - oh), q = 2 * (column - ow);
+          const u32 corner = static_cast<u32>(r * s.kw + q);
+          const bool right = q + 1 < s.kw, below = r + 1 < s.kh;
+          const u32 positions[4] = {corner, right ? corner + 1 : 256u, below ? corner + static_cast<u32>(s.kw) : 256u,
+                                    right && below ? corner + static_cast<u32>(s.kw) + 1 : 256u};
+          RIDGELINE_UNROLL
+          for (int pixel = 0; pixel < 4; ++pixel) {
+            RIDGELINE_UNROLL
+            for (int v = 0; v < V; ++v) sum[pixel][v] += index.at[v] == positions[pixel] ? dy[v] : 0.0f;
+          }
+        }
+      }
+      RIDGELINE_UNROLL
+      for (int pixel = 0; pixel < 4; ++pixel) {
+        const i32 i = 2 * row + pixel / 2 - s.top, j = 2 * column + pixel % 2 - s.left;
+        if (i < 0 || i >= s.h || j < 0 || j >= s.w) continue;
+        store(sum[pixel], p.dx + ((static_cast<i64>(place.n) * s.h + i) * s.w + j) * s.c + place.vector * V);
+      }
+    });
+  }
+};
+
 template <class T, int V>
 struct AveragePool {
   struct Parameters {
@@ -291,6 +356,9 @@ struct AveragePoolGradient {
   K(max_pool_gradient_f32_1, MaxPoolGradient<float, 1>)                 \
   K(max_pool_gradient_bf16_1, MaxPoolGradient<bfloat16, 1>)             \
   K(max_pool_gradient_f16_1, MaxPoolGradient<float16, 1>)               \
+  K(max_pool_tile_gradient_f32, MaxPoolTileGradient<float, 4>)          \
+  K(max_pool_tile_gradient_bf16, MaxPoolTileGradient<bfloat16, 8>)      \
+  K(max_pool_tile_gradient_f16, MaxPoolTileGradient<float16, 8>)        \
   K(average_pool_f32, AveragePool<float, 4>)                            \
   K(average_pool_bf16, AveragePool<bfloat16, 8>)                        \
   K(average_pool_f16, AveragePool<float16, 8>)                          \

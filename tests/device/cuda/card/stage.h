@@ -60,4 +60,9 @@ void look_for_libraries(Card& card);
 void check_library_plans(Card& card);
 void time_library_plans(Card& card);
 
+// Of kernel_stages.cpp.
+void check_kernels(Card& card);
+void check_loops(Card& card);
+void measure_kernels(Card& card);
+
 }  // namespace ridgeline::cuda::check

@@ -6,9 +6,12 @@ std::span<const Stage> stages() {
   static constexpr Stage kStages[] = {
       {"driver", "memory, streams, events, a captured graph, a kernel of ours", 10, check_driver},
       {"libraries", "where NVIDIA's libraries are", 10, look_for_libraries},
+      {"kernels", "every kernel of ours on random operands beside its host version, bit by bit", 20, check_kernels},
+      {"loops", "random loops, compiled for this card, beside the reference, bit by bit", 30, check_loops},
       {"plans", "plans of cuDNN and cuBLASLt beside the reference, three runs' bits, NaN", 40, check_library_plans},
       {"plan_times", "time of the first plans of AlexNet, ResNet-50 and VGG-11", 120, time_library_plans},
       {"rates", "copies, launches, replays of graphs", 15, measure_rates},
+      {"kernel_rates", "bytes a second of each kernel of ours beside a copy", 40, measure_kernels},
   };
   return kStages;
 }
