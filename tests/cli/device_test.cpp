@@ -60,7 +60,7 @@ TEST(DeviceFlag, AnUnknownNameIsRefusedWithTheAllowedOnes) {
   for (const char* command : {"train --synthetic --mode=train", "bench step", "evaluate --data_dir=nowhere"}) {
     const Outcome refused = run(std::string(command) + " --device=gpu0");
     EXPECT_EQ(refused.code, 2) << refused.text;
-    EXPECT_NE(refused.text.find("unknown device 'gpu0' (allowed: cpu, simulated, simulated_unfused)"),
+    EXPECT_NE(refused.text.find("unknown device 'gpu0' (allowed: cpu, cuda, simulated, simulated_unfused)"),
               std::string::npos)
         << refused.text;
   }

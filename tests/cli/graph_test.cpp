@@ -202,7 +202,7 @@ TEST(Graph, SaysWhatIsWrongWithACall) {
   expect(graph("shwo " + file), 2, {"did you mean show?"});
   expect(graph("run " + file + " --fusoin=off"), 2, {"did you mean --fusion?"});
   expect(graph("run " + file + " --device=gpu0"), 2,
-         {"unknown device 'gpu0' (allowed: cpu, simulated, simulated_unfused)"});
+         {"unknown device 'gpu0' (allowed: cpu, cuda, simulated, simulated_unfused)"});
   expect(graph("run " + file + " --disable_pass=inline"), 1, {"cannot be left out"});
   expect(graph("run " + file + " --values=-1"), 2, {"--values must be 0 or more"});
   expect(graph("bench " + file + " --runs=0"), 2, {"--runs must be 1 or more"});

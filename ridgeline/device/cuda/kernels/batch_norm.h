@@ -22,6 +22,10 @@ struct NormSums {
   using Shared = RowSumsShared<2, V>;
   static constexpr int kThreads = kRowThreads;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.tiles.elements());
+    list.writes(p.partial, 2 * p.tiles.partial_sums());
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
@@ -73,6 +77,18 @@ struct NormStatistics {
   using Shared = ChunkSumsShared<2>;
   static constexpr int kThreads = kSumThreads;
   static Blocks blocks(const Parameters& p) { return {sum_chunks_blocks(p.channels)}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.channels);
+    list.reads(p.partial, 2 * p.chunks * p.channels);
+    list.reads(p.gamma, p.channels);
+    list.reads(p.running_mean, p.channels);
+    list.reads(p.running_var, p.channels);
+    list.writes(p.mean, p.channels);
+    list.writes(p.inv_std, p.channels);
+    list.writes(p.new_running_mean, p.channels);
+    list.writes(p.new_running_var, p.channels);
+    list.writes(p.scale, p.channels);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
@@ -107,6 +123,11 @@ struct NormScale {
   using Shared = Nothing;
   static constexpr int kThreads = 128;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.channels, kThreads))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.gamma, p.channels);
+    list.reads(p.var, p.channels);
+    list.writes(p.scale, p.channels);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -134,6 +155,14 @@ struct Normalise {
   using Shared = Nothing;
   static constexpr int kThreads = kRowThreads;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.tiles.elements());
+    list.reads(p.addend, p.tiles.elements());
+    list.writes(p.y, p.tiles.elements());
+    list.reads(p.mean, p.tiles.channels);
+    list.reads(p.scale, p.tiles.channels);
+    list.reads(p.beta, p.tiles.channels);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -197,6 +226,10 @@ struct GatedGradient {
   const T* y;       // of_y
   Gate gate;
 
+  void pointers(const RowTiles& tiles, PointerList& list) const {
+    for (const T* const* image : {&x, &dy, &addend, &y}) list.reads(*image, tiles.elements());
+  }
+
   struct Packs {
     Pack<T, V> x, dy, addend, y;
   };
@@ -247,6 +280,15 @@ struct NormGradientSums {
   using Shared = RowSumsShared<2, V>;
   static constexpr int kThreads = kRowThreads;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    p.gradient.pointers(p.tiles, list);
+    list.reads(p.mean, p.tiles.channels);
+    list.reads(p.inv_std, p.tiles.channels);
+    list.reads(p.gamma, p.tiles.channels);
+    list.reads(p.beta, p.tiles.channels);
+    list.writes(p.g, p.tiles.elements());
+    list.writes(p.partial, 2 * p.tiles.partial_sums());
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
@@ -304,6 +346,16 @@ struct NormGradientFactors {
   using Shared = ChunkSumsShared<2>;
   static constexpr int kThreads = kSumThreads;
   static Blocks blocks(const Parameters& p) { return {sum_chunks_blocks(p.channels)}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.partial, 2 * p.chunks * p.channels);
+    list.reads(p.gamma, p.channels);
+    list.reads(p.inv_std, p.channels);
+    list.writes(p.dgamma, p.channels);
+    list.writes(p.dbeta, p.channels);
+    list.writes(p.outer, p.channels);
+    list.writes(p.constant, p.channels);
+    list.writes(p.slope, p.channels);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
@@ -333,6 +385,15 @@ struct NormGradient {
   using Shared = Nothing;
   static constexpr int kThreads = kRowThreads;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    p.gradient.pointers(p.tiles, list);
+    list.reads(p.mean, p.tiles.channels);
+    list.reads(p.outer, p.tiles.channels);
+    list.reads(p.constant, p.tiles.channels);
+    list.reads(p.slope, p.tiles.channels);
+    list.reads(p.beta, p.tiles.channels);
+    list.writes(p.dx, p.tiles.elements());
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {

@@ -18,6 +18,10 @@ struct ColumnSums {
   using Shared = RowSumsShared<1, V>;
   static constexpr int kThreads = kRowThreads;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.tiles.elements());
+    list.writes(p.partial, p.tiles.partial_sums());
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
@@ -58,6 +62,10 @@ struct ColumnTotals {
   using Shared = ChunkSumsShared<1>;
   static constexpr int kThreads = kSumThreads;
   static Blocks blocks(const Parameters& p) { return {sum_chunks_blocks(p.channels)}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.partial, p.chunks * p.channels);
+    list.writes(p.y, p.channels);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {

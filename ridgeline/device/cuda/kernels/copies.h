@@ -5,7 +5,7 @@
 // another width.
 #pragma once
 
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
@@ -22,6 +22,10 @@ struct Cast {
   static constexpr int kThreads = 256;
   static constexpr int kEach = 8;  // neighbouring elements of a thread
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.elements, kThreads * kEach))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.from, p.elements);
+    list.writes(p.to, p.elements);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -71,6 +75,9 @@ struct Fill {
   static constexpr int kThreads = 256;
   static constexpr int kEach = 4;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.words, kThreads * kEach))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.writes(p.to, p.words);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -101,6 +108,10 @@ struct Transpose {
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) {
     return {static_cast<u32>(p.batch * divided_up(p.rows, kTile)), static_cast<u32>(divided_up(p.columns, kTile))};
+  }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.from, p.batch * p.rows * p.columns);
+    list.writes(p.to, p.batch * p.rows * p.columns);
   }
 
   template <class Block>
@@ -149,6 +160,15 @@ struct StridedCopy {
   using Shared = Nothing;
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.elements, kThreads))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    i64 to = 1, from = 1;
+    for (int axis = 0; axis < kAxes; ++axis) {
+      to += (p.extent[axis].value - i64{1}) * p.stride[axis];
+      from += (p.from_extent[axis] - 1) * p.from_stride[axis];
+    }
+    list.reads(p.from, from);
+    list.writes(p.to, to);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -184,6 +204,10 @@ struct ResizeRows {
   using Shared = Nothing;
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.elements, kThreads))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.from, p.elements / p.width.value * p.from_width);
+    list.writes(p.to, p.elements);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {

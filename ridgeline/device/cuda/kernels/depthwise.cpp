@@ -64,7 +64,8 @@ void depthwise_data_gradient(LaunchSink sink, const DirectShape& s, const void* 
     with_depthwise_width<T>(s, {dy, gate, dx}, [&](auto width) {
       constexpr int V = decltype(width)::value;
       give<DepthwiseDataGradient<T, V>>(sink, {in<T>(dy), in<T>(w), in<T>(gate), out<T>(dx), shape_of(s),
-                                               PixelThreads(s.n, s.h, divided_up(s.w, kDepthwisePixels), s.c, V)});
+                                               PixelThreads(s.n, s.h, divided_up(s.w, kDepthwisePixels), s.c, V),
+                                               Divisor(s.stride_h), Divisor(s.stride_w)});
     });
   });
 }

@@ -37,6 +37,12 @@ struct Depthwise {
   using Shared = Nothing;
   static constexpr int kThreads = 128;
   static Blocks blocks(const Parameters& p) { return p.threads.blocks(kThreads); }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.s.pixels() * p.s.c);
+    list.reads(p.w, kDepthwiseTaps * p.s.c);
+    p.bias.pointers(p.s.c, list);
+    list.writes(p.y, p.s.pooled() * p.s.c);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -81,6 +87,13 @@ struct Depthwise {
   }
 };
 
+// The window that begins at position `at`, -1 if none does.
+RIDGELINE_DEVICE i32 window_of(i32 at, const Divisor& stride, i32 windows) {
+  u32 window = static_cast<u32>(at < 0 ? 0 : at);
+  const u32 rest = stride.split(window);
+  return at < 0 || rest != 0 || static_cast<i32>(window) >= windows ? -1 : static_cast<i32>(window);
+}
+
 template <class T, int V>
 struct DepthwiseDataGradient {
   struct Parameters {
@@ -89,10 +102,17 @@ struct DepthwiseDataGradient {
     T* dx;
     PoolShape s;
     PixelThreads threads;  // over [n, h, w/4, c]
+    Divisor stride_h, stride_w;
   };
   using Shared = Nothing;
   static constexpr int kThreads = 128;
   static Blocks blocks(const Parameters& p) { return p.threads.blocks(kThreads); }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.dy, p.s.pooled() * p.s.c);
+    list.reads(p.w, kDepthwiseTaps * p.s.c);
+    list.reads(p.gate, p.s.pixels() * p.s.c);
+    list.writes(p.dx, p.s.pixels() * p.s.c);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -105,6 +125,9 @@ struct DepthwiseDataGradient {
       float taps[kDepthwiseTaps][V];
       load_taps(p.w, channel, taps);
       const T* const image = p.dy + static_cast<i64>(place.n) * s.oh * s.ow * s.c + channel;
+      i32 lines[3];  // of dy that a row of taps reads; -1: none
+      RIDGELINE_UNROLL
+      for (int r = 0; r < 3; ++r) lines[r] = window_of(static_cast<i32>(place.row) + s.top - r, p.stride_h, s.oh);
       RIDGELINE_NO_UNROLL  // else the tests of all pixels live at once, in too many registers
       for (int pixel = 0; pixel < kDepthwisePixels; ++pixel) {
         const i32 column = static_cast<i32>(place.column) * kDepthwisePixels + pixel;
@@ -113,17 +136,14 @@ struct DepthwiseDataGradient {
         RIDGELINE_UNROLL
         for (int v = 0; v < V; ++v) sum[v] = 0;
         RIDGELINE_UNROLL
-        for (int r = 0; r < 3; ++r) {
-          const i32 i = static_cast<i32>(place.row) + s.top - r;
-          const i32 oh = s.sh == 1 ? i : i / s.sh;
-          if (i < 0 || oh * s.sh != i || oh >= s.oh) continue;
+        for (int q = 0; q < 3; ++q) {
+          const i32 ow = window_of(column + s.left - q, p.stride_w, s.ow);
+          if (ow < 0) continue;
           RIDGELINE_UNROLL
-          for (int q = 0; q < 3; ++q) {
-            const i32 j = column + s.left - q;
-            const i32 ow = s.sw == 1 ? j : j / s.sw;
-            if (j < 0 || ow * s.sw != j || ow >= s.ow) continue;
+          for (int r = 0; r < 3; ++r) {
+            if (lines[r] < 0) continue;
             float dy[V];
-            load(image + (static_cast<i64>(oh) * s.ow + ow) * s.c, dy);
+            load(image + (lines[r] * s.ow + ow) * s.c, dy);
             RIDGELINE_UNROLL
             for (int v = 0; v < V; ++v) sum[v] = fused(dy[v], taps[r * 3 + q][v], sum[v]);
           }
@@ -154,6 +174,11 @@ struct DepthwiseWeightSums {
   using Shared = RowSumsShared<kDepthwiseTaps, V>;
   static constexpr int kThreads = kRowThreads;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.s.pixels() * p.s.c);
+    list.reads(p.dy, p.s.pooled() * p.s.c);
+    list.writes(p.partial, kDepthwiseTaps * p.tiles.partial_sums());
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
@@ -208,6 +233,10 @@ struct DepthwiseWeightTotals {
   using Shared = ChunkSumsShared<kDepthwiseTaps>;
   static constexpr int kThreads = kSumThreads;
   static Blocks blocks(const Parameters& p) { return {sum_chunks_blocks(p.channels)}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.partial, kDepthwiseTaps * p.chunks * p.channels);
+    list.writes(p.dw, kDepthwiseTaps * p.channels);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {

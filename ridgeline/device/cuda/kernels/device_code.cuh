@@ -1,12 +1,13 @@
 // ridgeline/device/cuda/kernels/device_code.cuh
 //
-// Makes the device code of a list of kernels: RIDGELINE_<FAMILY>_KERNELS(RIDGELINE_DEVICE_CODE) in namespace ridgeline::cuda.
+// Makes the device code of a list of kernels: RIDGELINE_<FAMILY>_KERNELS(RIDGELINE_DEVICE_CODE) in namespace
+// ridgeline::cuda. "At least one block a processor" is what lets ptxas take registers rather than spill.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/block.h"
 
 #define RIDGELINE_DEVICE_CODE(symbol, ...)                                                        \
-  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads)            \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads, 1)            \
       symbol(const __grid_constant__ __VA_ARGS__::Parameters parameters) {       \
     __shared__ __VA_ARGS__::Shared shared;                                       \
     CardBlock block;                                                             \

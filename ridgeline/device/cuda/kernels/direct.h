@@ -6,7 +6,7 @@
 // operands, To results.
 #pragma once
 
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
@@ -16,6 +16,10 @@ struct ConvolutionShape {
   i32 r = 1, s = 1;  // height and width of the kernel
   i32 stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1;
   i32 groups = 1;
+
+  i64 image() const { return static_cast<i64>(n) * h * w * c; }
+  i64 result() const { return static_cast<i64>(n) * oh * ow * k; }
+  i64 weights() const { return static_cast<i64>(k) * r * s * (c / groups); }
 };
 
 // A bias of T or f32; null: none.
@@ -23,6 +27,11 @@ template <class T>
 struct Bias {
   const T* narrow = nullptr;
   const float* wide = nullptr;
+
+  void pointers(i64 elements, PointerList& list) const {
+    list.reads(narrow, elements);
+    list.reads(wide, elements);
+  }
   RIDGELINE_DEVICE float at(i64 i) const {
     if (wide != nullptr) return wide[i];
     return narrow != nullptr ? load_one(narrow + i) : 0.0f;
@@ -44,6 +53,13 @@ struct DirectConvolution {
   using Shared = Nothing;
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.elements, kThreads))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.s.image());
+    list.reads(p.w, p.s.weights());
+    p.bias.pointers(p.s.k, list);
+    list.reads(p.addend, p.elements);
+    list.writes(p.y, p.elements);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -58,9 +74,11 @@ struct DirectConvolution {
       const i32 run = s.c / s.groups;
       const T* const image = p.x + static_cast<i64>(rest) * s.h * s.w * s.c + k / (s.k / s.groups) * run;
       float sum = 0;
+      RIDGELINE_NO_UNROLL
       for (i32 r = 0; r < s.r; ++r) {
         const i32 i = row + r * s.dilation_h;
         if (i < 0 || i >= s.h) continue;
+        RIDGELINE_NO_UNROLL
         for (i32 q = 0; q < s.s; ++q) {
           const i32 j = column + q * s.dilation_w;
           if (j < 0 || j >= s.w) continue;
@@ -90,6 +108,12 @@ struct DirectDataGradient {
   using Shared = Nothing;
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.elements, kThreads))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.dy, p.s.result());
+    list.reads(p.w, p.s.weights());
+    list.reads(p.gate, p.elements);
+    list.writes(p.dx, p.elements);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -104,9 +128,11 @@ struct DirectDataGradient {
       const i32 run = s.c / s.groups, filters = s.k / s.groups;
       const i32 first = c / run * filters;
       float sum = 0;
+      RIDGELINE_NO_UNROLL
       for (i32 r = 0; r < s.r; ++r) {
         const i32 row = i - r * s.dilation_h;
         if (row < 0 || row % s.stride_h != 0 || row / s.stride_h >= s.oh) continue;
+        RIDGELINE_NO_UNROLL
         for (i32 q = 0; q < s.s; ++q) {
           const i32 column = j - q * s.dilation_w;
           if (column < 0 || column % s.stride_w != 0 || column / s.stride_w >= s.ow) continue;
@@ -114,6 +140,7 @@ struct DirectDataGradient {
               p.dy + ((static_cast<i64>(rest) * s.oh + row / s.stride_h) * s.ow + column / s.stride_w) * s.k + first;
           const i64 step = static_cast<i64>(s.r) * s.s * run;
           const T* const w = p.w + ((static_cast<i64>(first) * s.r + r) * s.s + q) * run + c % run;
+          RIDGELINE_NO_UNROLL
           for (i32 k = 0; k < filters; ++k) sum = fused(load_one(dy + k), load_one(w + k * step), sum);
         }
       }
@@ -138,6 +165,11 @@ struct DirectWeightGradient {
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) {
     return {static_cast<u32>(p.s.r * p.s.s * (p.s.c / p.s.groups)), static_cast<u32>(p.s.k)};
+  }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.s.image());
+    list.reads(p.dy, p.s.result());
+    list.writes(p.dw, p.s.weights());
   }
 
   template <class Block>
@@ -183,6 +215,14 @@ struct DirectProduct {
   using Shared = Nothing;
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.elements, kThreads))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    const i64 columns = p.columns.value, rows = p.elements / columns;
+    list.reads(p.a, (rows - 1) * p.a_row + (p.inner - 1) * p.a_column + 1);
+    list.reads(p.b, (p.inner - 1) * p.b_row + (columns - 1) * p.b_column + 1);
+    p.bias.pointers(columns, list);
+    list.reads(p.addend, p.elements);
+    list.writes(p.y, p.elements);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {

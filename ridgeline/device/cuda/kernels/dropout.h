@@ -4,7 +4,7 @@
 // on dy. A thread has four elements, one Philox block.
 #pragma once
 
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
@@ -23,6 +23,11 @@ struct Dropout {
   static constexpr int kThreads = 256;
   static constexpr int kEach = 4;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.elements, kThreads * kEach))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.elements);
+    list.reads(p.step, 1);
+    list.writes(p.y, p.elements);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {

@@ -6,7 +6,7 @@
 // first layer of stride b becomes one of stride 1.
 #pragma once
 
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
@@ -31,6 +31,11 @@ struct ImageTail {
   static constexpr int kThreads = 256;
   static constexpr int kEach = 4;  // pixels of a thread
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.pixels, kThreads * kEach))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.images, p.pixels * 3);
+    list.reads(p.flip, p.pixels / p.columns.value / p.rows.value);
+    list.writes(p.y, p.pixels * kChannels);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
@@ -80,6 +85,12 @@ struct ImageTailBlocks {
   static constexpr int kThreads = 256;
   static constexpr int kEach = 4;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.pixels, kThreads * kEach))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    const i64 images = p.pixels / p.columns.value / p.rows.value / p.side.value / p.side.value;
+    list.reads(p.images, images * p.h * p.w * 3);
+    list.reads(p.flip, images);
+    list.writes(p.y, p.pixels * 3);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {

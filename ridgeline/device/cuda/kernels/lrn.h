@@ -4,7 +4,7 @@
 // on either side, and its gradient. Elements are taken flat: a neighbour counts where it is a channel of the same pixel.
 #pragma once
 
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
@@ -50,6 +50,10 @@ struct Lrn {
   using Shared = Nothing;
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.s.elements, kThreads))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.s.elements);
+    list.writes(p.y, p.s.elements);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -77,6 +81,11 @@ struct LrnGradient {
   };
   static i64 inner(const Parameters& p) { return kThreads - 2 * p.s.reach; }
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.s.elements, inner(p)))}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.s.elements);
+    list.reads(p.dy, p.s.elements);
+    list.writes(p.dx, p.s.elements);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {

@@ -6,7 +6,7 @@
 // which is closed where the maximum is not above 0. NaN wins a maximum, padding never does.
 #pragma once
 
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
@@ -14,6 +14,9 @@ struct PoolShape {
   i32 n = 0, h = 0, w = 0, c = 0;  // of the image
   i32 oh = 0, ow = 0;              // of the pooled image
   i32 kh = 1, kw = 1, sh = 1, sw = 1, top = 0, left = 0;
+
+  i64 pixels() const { return static_cast<i64>(n) * h * w; }
+  i64 pooled() const { return static_cast<i64>(n) * oh * ow; }
 };
 
 // Threads over the vectors of an image: channels innermost.
@@ -78,6 +81,11 @@ struct MaxPool {
   using Shared = Nothing;
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) { return p.threads.blocks(kThreads); }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.s.pixels() * p.s.c);
+    list.writes(p.y, p.s.pooled() * p.s.c);
+    list.writes(p.index, p.s.pooled() * p.s.c);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -132,6 +140,12 @@ struct MaxPoolGradient {
   using Shared = Nothing;
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) { return p.threads.blocks(kThreads); }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.dy, p.s.pooled() * p.s.c);
+    list.reads(p.index, p.s.pooled() * p.s.c);
+    list.reads(p.y, p.s.pooled() * p.s.c);
+    list.writes(p.dx, p.s.pixels() * p.s.c);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -181,6 +195,10 @@ struct AveragePool {
   using Shared = Nothing;
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) { return p.threads.blocks(kThreads); }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.s.pixels() * p.s.c);
+    list.writes(p.y, p.s.pooled() * p.s.c);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -225,6 +243,10 @@ struct AveragePoolGradient {
   using Shared = Nothing;
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) { return p.threads.blocks(kThreads); }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.dy, p.s.pooled() * p.s.c);
+    list.writes(p.dx, p.s.pixels() * p.s.c);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {

@@ -5,7 +5,7 @@
 // maximum.
 #pragma once
 
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
@@ -28,6 +28,10 @@ struct Reduce {
   static Blocks blocks(const Parameters& p) {
     return {static_cast<u32>(p.outer), static_cast<u32>(divided_up(p.inner, p.columns)),
             static_cast<u32>(divided_up(p.reduced, p.chunk))};
+  }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.outer * p.reduced * p.inner);
+    list.writes(p.y, p.outer * divided_up(p.reduced, p.chunk) * p.inner);
   }
 
   template <class Block>

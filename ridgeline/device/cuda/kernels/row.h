@@ -6,14 +6,14 @@
 // a stream, or the host version (run_on_host). Nothing here needs NVIDIA's headers. Any thread.
 #pragma once
 
-#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "ridgeline/core/function_ref.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
@@ -25,18 +25,22 @@ struct KernelRow {
 };
 
 // Valid during the call that it is given to.
-struct Launch {
+struct KernelLaunch {
   const KernelRow& kernel;
   Blocks blocks;
   const void* parameters;  // kernel.parameter_bytes, the only argument of the kernel
+  std::span<const PointerMember> pointers;
 };
-using LaunchSink = FunctionRef<void(const Launch&)>;
+using LaunchSink = FunctionRef<void(const KernelLaunch&)>;
 
 // All rows, in the order of their families.
 std::span<const KernelRow* const> kernel_rows();
 
-// Runs it on the calling thread: the bits of the card. Shared memory begins as noise.
-inline void run_on_host(const Launch& launch) { launch.kernel.host(launch.parameters, launch.blocks); }
+// Runs a launch on the calling thread: the bits of the card. Shared memory begins as noise.
+struct RunOnHost {
+  void operator()(const KernelLaunch& launch) const { launch.kernel.host(launch.parameters, launch.blocks); }
+};
+inline constexpr RunOnHost run_on_host;
 
 template <class Body>
 struct SymbolOf;  // specialised by RIDGELINE_SYMBOL
@@ -63,9 +67,13 @@ inline constexpr KernelRow kRow{SymbolOf<Body>::value, sizeof(typename Body::Par
 
 template <class Body>
 void give(LaunchSink sink, const typename Body::Parameters& parameters) {
+  static_assert(std::is_trivially_copyable_v<typename Body::Parameters> &&
+                sizeof(typename Body::Parameters) <= kMaxParameterBytes);
   const Blocks blocks = Body::blocks(parameters);
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return;  // nothing to do
-  sink(Launch{kRow<Body>, blocks, &parameters});
+  PointerList pointers(&parameters);
+  Body::pointers(parameters, pointers);
+  sink(KernelLaunch{kRow<Body>, blocks, &parameters, pointers.members()});
 }
 
 // For a list of kernels, at namespace scope, and for the array of their rows.

@@ -5,7 +5,7 @@
 // order, then over the threads of a tile by a tree, then over the chunks (ChunkSums). All follows from the shape.
 #pragma once
 
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
@@ -34,6 +34,8 @@ struct RowTiles {
     chunk_rows = divided_up(divided_up(rows, parts), step) * step;
     chunks = static_cast<u32>(divided_up(rows, chunk_rows));
   }
+  i64 elements() const { return rows * channels; }
+  i64 partial_sums() const { return static_cast<i64>(chunks) * channels; }
   RIDGELINE_DEVICE int row_step() const { return kRowThreads / lanes; }
   RIDGELINE_DEVICE i64 begin(u32 chunk) const { return chunk * chunk_rows; }
   RIDGELINE_DEVICE i64 end(u32 chunk) const {

@@ -5,7 +5,7 @@
 // row's loss and gradient NaN and is counted in `bad_labels`. Also how many rows have their label among the k largest.
 #pragma once
 
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
@@ -25,6 +25,12 @@ struct SoftmaxTargets {
   const T* shares;    // [rows, classes]
   const T* mask;      // null: all rows count
   double smoothing;
+
+  void pointers(i64 rows, i64 classes, PointerList& list) const {
+    list.reads(labels, rows);
+    list.reads(shares, rows * classes);
+    list.reads(mask, rows);
+  }
 };
 
 template <class T>
@@ -40,6 +46,13 @@ struct SoftmaxLoss {
   using Shared = SoftmaxShared;
   static constexpr int kThreads = kSoftmaxThreads;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(p.rows)}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.rows * p.classes);
+    list.writes(p.probabilities, p.rows * p.classes);
+    list.writes(p.loss, p.rows);
+    list.writes(p.bad_labels, p.rows);
+    p.targets.pointers(p.rows, p.classes, list);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
@@ -138,6 +151,12 @@ struct SoftmaxLossGradient {
   using Shared = SoftmaxShared;
   static constexpr int kThreads = kSoftmaxThreads;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(p.rows)}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.probabilities, p.rows * p.classes);
+    list.reads(p.dloss, p.rows);
+    list.writes(p.dx, p.rows * p.classes);
+    p.targets.pointers(p.rows, p.classes, list);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
@@ -192,6 +211,13 @@ struct TopKHits {
   };
   static constexpr int kThreads = kSoftmaxThreads;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(p.rows)}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.rows * p.classes);
+    list.reads(p.labels, p.rows);
+    list.reads(p.mask, p.rows);
+    list.writes(p.hits, p.rows);
+    list.writes(p.bad_labels, p.rows);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {

@@ -6,14 +6,14 @@
 // "all finite" over many tensors alone: what clipping by the global norm and loss scales ask for.
 #pragma once
 
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
 inline constexpr int kUpdateThreads = 256;
 inline constexpr int kUpdateEach = 16;  // elements of a thread, four at a time
 inline constexpr i64 kUpdateChunk = kUpdateThreads * kUpdateEach;
-inline constexpr int kUpdateTensors = 96;  // of a launch
+inline constexpr int kUpdateTensors = 64;  // of a launch
 
 // Which chunk of which tensor a block has: chunks are counted through.
 struct Chunking {
@@ -74,6 +74,20 @@ struct Momentum {
     const float new_w = w - rate * moved;
     w = apply ? new_w : w;
     m = apply ? kept : m;
+  }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.rate, 1);
+    list.reads(p.apply, 1);
+    list.writes(p.squares, p.chunks.first[p.chunks.tensors]);
+    for (u32 i = 0; i < p.chunks.tensors; ++i) {
+      const i64 elements = p.chunks.elements[i];
+      list.reads(p.w[i], elements);
+      list.reads(p.m[i], elements);
+      list.reads(p.g[i], elements);
+      list.writes(p.new_w[i], elements);
+      list.writes(p.new_m[i], elements);
+      list.writes(p.copy[i], elements);
+    }
   }
 
   template <class Block>
@@ -153,6 +167,10 @@ struct SquareSums {
   using Shared = DoublesShared;
   static constexpr int kThreads = kUpdateThreads;
   static Blocks blocks(const Parameters& p) { return {p.chunks.first[p.chunks.tensors]}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    for (u32 i = 0; i < p.chunks.tensors; ++i) list.reads(p.x[i], p.chunks.elements[i]);
+    list.writes(p.squares, p.chunks.first[p.chunks.tensors]);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
@@ -193,6 +211,11 @@ struct TotalOfDoubles {
   using Shared = DoublesShared;
   static constexpr int kThreads = kUpdateThreads;
   static Blocks blocks(const Parameters&) { return {1}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.parts, p.count);
+    list.writes(p.y, 1);
+    list.writes(p.flag, 1);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
@@ -230,6 +253,10 @@ struct FiniteParts {
   using Shared = DoublesShared;
   static constexpr int kThreads = kUpdateThreads;
   static Blocks blocks(const Parameters& p) { return {p.chunks.first[p.chunks.tensors]}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    for (u32 i = 0; i < p.chunks.tensors; ++i) list.reads(p.x[i], p.chunks.elements[i]);
+    list.writes(p.flags, p.chunks.first[p.chunks.tensors]);
+  }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {

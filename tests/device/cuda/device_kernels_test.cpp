@@ -1,0 +1,72 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "tests/device/cuda/device_support.h"
+#include "tests/graph/op_rows.h"
+
+namespace ridgeline::cuda::testing {
+namespace {
+
+// Of the largest element of the result.
+double tolerance_of(DType type) { return type == DType::f32 ? 2e-5 : type == DType::bf16 ? 2e-2 : 3e-3; }
+
+void expect_near_reference(const Tensor& got, const Tensor& expected, double tolerance, const std::string& what) {
+  double largest = 1e-6;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) largest = std::max(largest, std::abs(expected.at(i)));
+  for (std::int64_t i = 0; i < got.elements(); ++i) {
+    const double distance = std::abs(got.at(i) - expected.at(i));
+    ASSERT_TRUE(distance <= tolerance * largest || (std::isnan(got.at(i)) && std::isnan(expected.at(i))))
+        << what << " element " << i << ": " << got.at(i) << ", expected " << expected.at(i);
+  }
+}
+
+bool equal_bits(const Tensor& a, const Tensor& b) { return std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0; }
+
+std::vector<Tensor> operands_of(const test::OpRow& row, DType type) {
+  std::vector<Tensor> operands;
+  for (const test::OperandSpec& spec : row.operands) {
+    const Tensor made = test::make_operand(spec, DType::f32, operands.size());
+    Tensor t(made.dtype() == DType::f32 ? type : made.dtype(), made.shape());
+    for (std::int64_t i = 0; i < t.elements(); ++i) t.set(i, made.at(i));
+    operands.push_back(std::move(t));
+  }
+  return operands;
+}
+
+TEST(CudaKernels, EveryEntryGivesTheReferencesResultsInEachType) {
+  RecordingDevice card;
+  std::set<std::string> ran;
+  for (const test::OpRow& row : test::op_rows()) {
+    const std::vector<KernelEntry> entries = card.device.kernels(row.op);
+    for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
+      if (entries.empty() || (row.f32_only && type != DType::f32)) continue;
+      const NodeProblem problem(row.op, operands_of(row, type), row.attributes);
+      const std::vector<Tensor> expected = problem.reference();
+      for (const KernelEntry& entry : entries) {
+        KernelChoice choice = entry.make(problem.request(card.device));
+        if (std::holds_alternative<Refusal>(choice)) continue;
+        Kernel& kernel = *std::get<std::unique_ptr<Kernel>>(choice);
+        const std::string what = row.op + " by " + kernel.name + " in " + std::string(name_of(type));
+        const std::vector<Tensor> got = run_on_device(card.device, kernel, problem, false);
+        ran.insert(row.op + " " + std::string(entry.name));
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          ASSERT_NO_FATAL_FAILURE(expect_near_reference(got[i], expected[i], tolerance_of(type),
+                                                        what + ", result " + std::to_string(i)));
+        }
+        const std::vector<Tensor> replayed = run_on_device(card.device, kernel, problem, true);
+        for (std::size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(equal_bits(got[i], replayed[i])) << what;
+      }
+    }
+  }
+  // Every row of the table was tried: none refuses all of its op's cases.
+  for (const OpDef& def : all_ops()) {
+    for (const KernelEntry& entry : card.device.kernels(def.name))
+      EXPECT_TRUE(ran.contains(def.name + " " + std::string(entry.name))) << def.name << " by " << entry.name;
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::cuda::testing

@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include "ridgeline/compile/compile.h"
+#include "ridgeline/nn/module.h"
+#include "ridgeline/nn/training_step.h"
+#include "ridgeline/train/synthetic.h"
+#include "tests/device/cuda/device_support.h"
+
+namespace ridgeline::cuda::testing {
+namespace {
+
+// The device "cuda_recording" of the table: a card of the recording driver for each session.
+void add_recording_device() {
+  static const bool added = [] {
+    add_device({.name = "cuda_recording",
+                .doc = "a card of the recording driver",
+                .make = [](const DeviceOptions& options) -> std::unique_ptr<Device> {
+                  auto calls = start_driver(RecordingDriver::make({.kernels = host_kernels()}));
+                  return std::make_unique<CudaDevice>(std::make_shared<Context>(calls, 0),
+                                                      CudaDeviceOptions{.name = "cuda_recording",
+                                                                        .promise = options.promise,
+                                                                        .images = kAnyImages});
+                }});
+    return true;
+  }();
+  EXPECT_TRUE(added);
+}
+
+// Ten steps of the model as the command line would compile them, on random pixels; the losses.
+std::vector<double> losses_of(const char* device, const char* model, std::int64_t image_size, const char* precision) {
+  nn::StepOptions options;
+  options.model = &nn::model_named(model);
+  options.model_options.num_classes = 10;
+  options.batch_size = 4;
+  options.image_size = image_size;
+  const nn::Step step = nn::build_training_step(options, {.schedule = optim::Constant{0.01}});
+  Session session({.device = device});
+  for (const nn::ParameterSpec& spec : step.parameters)
+    session.parameters().set(spec.name, nn::initialize(spec, 1), spec.kind());
+  const auto program = compile(step.graph, session, {.precision = PrecisionPolicy::of(precision_mode_named(precision))});
+  const train::SyntheticBatch batch(options, 10, 3);
+  std::vector<double> losses;
+  for (int i = 0; i < 10; ++i) {
+    batch.bind(*program);
+    EXPECT_TRUE(program->run());
+    losses.push_back(program->output(nn::kLossResult).at(0));
+  }
+  return losses;
+}
+
+void expect_equal_training(const char* model, std::int64_t image_size, const char* precision, double tolerance) {
+  add_recording_device();
+  const std::vector<double> cpu = losses_of("cpu", model, image_size, precision);
+  const std::vector<double> card = losses_of("cuda_recording", model, image_size, precision);
+  for (std::size_t i = 0; i < cpu.size(); ++i) EXPECT_NEAR(card[i], cpu[i], tolerance * cpu[i]) << "step " << i;
+}
+
+TEST(CudaSteps, ResNet20TrainsTenStepsAsOnTheCpu) {
+  expect_equal_training("resnet20", 32, "must_keep_origin_dtype", 1e-3);
+}
+
+TEST(CudaSteps, AlexNetTrainsTenStepsAsOnTheCpu) {
+  expect_equal_training("alexnet_torchvision", 64, "must_keep_origin_dtype", 1e-3);
+}
+
+TEST(CudaSteps, ResNet20TrainsInBf16AsOnTheCpu) {
+  expect_equal_training("resnet20", 32, "allow_mix_precision_bf16", 2e-2);
+}
+
+}  // namespace
+}  // namespace ridgeline::cuda::testing

@@ -1,0 +1,67 @@
+// tests/device/cuda/kernel_cases.h
+//
+// Every kernel of our own on random operands of random shapes, for whoever can run launches: the host versions, the
+// recording driver, or a card. Two runners give the same results, bit by bit (NaN has any bits).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/core/dtype.h"
+#include "ridgeline/device/cuda/kernels/row.h"
+
+namespace ridgeline::cuda::testing {
+
+// Memory and launches of one case. What it gives lives as long as it does.
+class KernelRunner {
+ public:
+  virtual ~KernelRunner() = default;
+  // Memory that holds these bytes; its address is for launches alone.
+  virtual void* upload(const void* data, std::size_t bytes) = 0;
+  virtual void launch(const KernelLaunch& launch) = 0;
+  virtual std::vector<std::byte> download(const void* address, std::size_t bytes) = 0;
+};
+
+// On host memory.
+class HostRunner final : public KernelRunner {
+ public:
+  void* upload(const void* data, std::size_t bytes) override;
+  void launch(const KernelLaunch& launch) override { run_on_host(launch); }
+  std::vector<std::byte> download(const void* address, std::size_t bytes) override;
+
+ private:
+  struct Freed {
+    void operator()(void* p) const;
+  };
+  std::vector<std::unique_ptr<void, Freed>> memory_;
+};
+
+struct KernelOutput {
+  DType type;
+  std::vector<std::byte> bytes;
+};
+
+struct KernelCase {
+  std::string name;  // "batch_norm_train bf16 rows=77 channels=24"
+  std::function<std::vector<KernelOutput>(KernelRunner&)> run;
+};
+
+// `rounds` of each kind, each with shapes of its own.
+std::vector<KernelCase> kernel_cases(unsigned seed, int rounds);
+
+// "" where both are equal, else the first difference.
+std::string difference(const std::vector<KernelOutput>& got, const std::vector<KernelOutput>& expected);
+// Over all outputs, with one NaN.
+std::uint64_t hash_of(const std::vector<KernelOutput>& outputs);
+
+// What is timed: a call that moves so many bytes, on large operands.
+struct KernelRate {
+  std::string name;
+  double bytes;
+  std::function<std::function<void()>(KernelRunner&)> prepare;  // operands; what it returns is one call
+};
+std::vector<KernelRate> kernel_rates();
+
+}  // namespace ridgeline::cuda::testing

@@ -1,0 +1,206 @@
+#include <array>
+
+#include "ridgeline/device/cuda/kernels/launches.h"
+#include "tests/device/cuda/kernel_operands.h"
+
+namespace ridgeline::cuda::testing {
+namespace {
+
+using Prepared = std::function<void()>;
+
+// A rate of `bytes` for what `prepare` makes of a CaseRun that outlives the calls.
+template <class Prepare>
+KernelRate rate(std::string name, double bytes, const Prepare& prepare) {
+  return {std::move(name), bytes, [prepare](KernelRunner& runner) -> Prepared {
+            auto run = std::make_shared<CaseRun>(runner, 1);
+            return [run, call = Prepared(prepare(*run))] { call(); };
+          }};
+}
+
+float* floats(void* p) { return static_cast<float*>(p); }
+
+void norms(std::vector<KernelRate>& rates, DType type, std::int64_t rows, std::int64_t channels, bool residual) {
+  const BatchNorm norm{type, rows, channels, 1e-5};
+  const std::int64_t all = rows * channels;
+  const double image = static_cast<double>(all) * static_cast<double>(size_of(type));
+  const std::string shape = std::string(residual ? " add relu " : " relu ") + std::string(name_of(type)) + " " +
+                            std::to_string(rows) + "x" + std::to_string(channels);
+  rates.push_back(rate("batch_norm_train" + shape, image * (residual ? 4 : 3), [=](CaseRun& c) {
+    BatchNormTrain a{};
+    a.x = c.many(type, all);
+    a.gamma = floats(c.positive(DType::f32, channels));
+    a.beta = floats(c.values(DType::f32, channels));
+    a.running_mean = a.new_running_mean = floats(c.values(DType::f32, channels));
+    a.running_var = a.new_running_var = floats(c.positive(DType::f32, channels));
+    if (residual) a.addend = c.many(type, all);
+    a.relu = true;
+    a.y = c.room(type, all);
+    a.mean = floats(c.room(DType::f32, channels));
+    a.inv_std = floats(c.room(DType::f32, channels));
+    a.scratch = c.noise(batch_norm_scratch(norm));
+    return [=, &c] { batch_norm_train(c.sink(), norm, a); };
+  }));
+  rates.push_back(rate("batch_norm_gradient" + shape, image * 7, [=](CaseRun& c) {
+    BatchNormGradient a{};
+    a.x = c.many(type, all);
+    a.dy = c.many(type, all);
+    a.gamma = floats(c.positive(DType::f32, channels));
+    a.mean = floats(c.values(DType::f32, channels));
+    a.inv_std = floats(c.positive(DType::f32, channels));
+    a.gate = NormGate::of_y;
+    a.y = c.many(type, all);
+    a.dx = c.room(type, all);
+    if (residual) a.g = c.room(type, all);
+    a.dgamma = floats(c.room(DType::f32, channels));
+    a.dbeta = floats(c.room(DType::f32, channels));
+    a.scratch = c.noise(batch_norm_scratch(norm));
+    return [=, &c] { batch_norm_gradient(c.sink(), norm, a); };
+  }));
+}
+
+void pools(std::vector<KernelRate>& rates, DType type, const Pool& shape, const char* what) {
+  Pool p = shape;
+  p.type = type;
+  const std::int64_t image = p.n * p.h * p.w * p.c, pooled = p.n * p.oh * p.ow * p.c;
+  const auto size = static_cast<double>(size_of(type));
+  const double x = static_cast<double>(image) * size, y = static_cast<double>(pooled) * size;
+  const auto index = static_cast<double>(pooled);
+  const std::string name = std::string(what) + " " + std::string(name_of(type));
+  rates.push_back(rate("max_pool " + name, x + y + index, [=](CaseRun& c) {
+    void *from = c.many(type, image), *to = c.room(type, pooled), *where = c.room(DType::u8, pooled);
+    return [=, &c] { max_pool(c.sink(), p, from, to, where); };
+  }));
+  rates.push_back(rate("max_pool_gradient " + name, x + 2 * y + index, [=](CaseRun& c) {
+    void *dy = c.many(type, pooled), *gate = c.many(type, pooled), *dx = c.room(type, image), *where = c.bytes(pooled, 9);
+    return [=, &c] { max_pool_gradient(c.sink(), p, dy, where, gate, dx); };
+  }));
+}
+
+void depthwises(std::vector<KernelRate>& rates, DType type, std::int64_t side, std::int64_t channels, std::int64_t stride) {
+  DirectShape s{};
+  s.type = s.result = type;
+  s.n = 256;
+  s.h = s.w = side;
+  s.oh = s.ow = (side - 1) / stride + 1;
+  s.c = s.k = s.groups = channels;
+  s.r = s.s = 3;
+  s.top = s.left = 1;
+  s.stride_h = s.stride_w = stride;
+  const std::int64_t image = s.n * s.h * s.w * s.c, result = s.n * s.oh * s.ow * s.k;
+  const double bytes = static_cast<double>(image + result) * static_cast<double>(size_of(type));
+  const std::string name = " " + std::string(name_of(type)) + " " + std::to_string(side) + "x" + std::to_string(channels) +
+                           " stride " + std::to_string(stride);
+  rates.push_back(rate("depthwise" + name, bytes, [=](CaseRun& c) {
+    void *x = c.many(type, image), *w = c.values(type, 9 * channels), *y = c.room(type, result);
+    return [=, &c] { depthwise(c.sink(), s, x, w, {}, y); };
+  }));
+  rates.push_back(rate("depthwise_data_gradient" + name, bytes, [=](CaseRun& c) {
+    void *dy = c.many(type, result), *w = c.values(type, 9 * channels), *dx = c.room(type, image);
+    return [=, &c] { depthwise_data_gradient(c.sink(), s, dy, w, nullptr, dx); };
+  }));
+  rates.push_back(rate("depthwise_weight_gradient" + name, bytes, [=](CaseRun& c) {
+    void *x = c.many(type, image), *dy = c.many(type, result), *dw = c.room(type, 9 * channels);
+    void* scratch = c.noise(depthwise_weight_gradient_scratch(s));
+    return [=, &c] { depthwise_weight_gradient(c.sink(), s, x, dy, dw, scratch); };
+  }));
+}
+
+}  // namespace
+
+std::vector<KernelRate> kernel_rates() {
+  std::vector<KernelRate> rates;
+  const std::int64_t n = std::int64_t{1} << 27;
+  const auto count = static_cast<double>(n);
+  for (auto [from, to] : {std::pair(DType::f32, DType::bf16), std::pair(DType::bf16, DType::f32)}) {
+    rates.push_back(rate("cast " + std::string(name_of(from)) + " " + std::string(name_of(to)), 6 * count,
+                         [=, from = from, to = to](CaseRun& c) {
+                           void *x = c.many(from, n), *y = c.room(to, n);
+                           return [=, &c] { cast(c.sink(), from, x, to, y, n); };
+                         }));
+  }
+  rates.push_back(rate("momentum_update 61M, bf16 copy", 22 * 61e6, [=](CaseRun& c) {
+    MomentumUpdate u{};
+    u.rate = floats(c.of(std::vector<float>{1e-3f}));
+    u.weight_decay = 1e-4;
+    u.momentum = 0.9;
+    std::vector<MomentumTensor> list;
+    for (std::int64_t elements : {37748736, 16777216, 4096000, 884736, 884736, 608704}) {
+      MomentumTensor t{};
+      t.w = t.new_w = floats(c.many(DType::f32, elements));
+      t.m = t.new_m = floats(c.many(DType::f32, elements));
+      t.g = floats(c.many(DType::f32, elements));
+      t.copy = c.room(DType::bf16, elements);
+      t.elements = elements;
+      list.push_back(t);
+    }
+    return [=, &c] { momentum_update(c.sink(), u, list); };
+  }));
+  norms(rates, DType::bf16, 256 * 56 * 56, 256, true);
+  norms(rates, DType::bf16, 256 * 112 * 112, 64, false);
+  norms(rates, DType::bf16, 256 * 7 * 7, 2048, true);
+  norms(rates, DType::f32, 256 * 28 * 28, 128, false);
+  pools(rates, DType::bf16, {DType::bf16, 1024, 55, 55, 96, 27, 27, 3, 3, 2, 2, 0, 0}, "1024x55x55x96 3x3/2");
+  pools(rates, DType::bf16, {DType::bf16, 256, 112, 112, 64, 56, 56, 3, 3, 2, 2, 1, 1}, "256x112x112x64 3x3/2");
+  pools(rates, DType::bf16, {DType::bf16, 128, 224, 224, 64, 112, 112, 2, 2, 2, 2, 0, 0}, "128x224x224x64 2x2/2");
+  const Pool whole{DType::bf16, 256, 7, 7, 2048, 1, 1, 7, 7, 1, 1, 0, 0};
+  rates.push_back(rate("average_pool 256x7x7x2048 bf16", 256.0 * 50 * 2048 * 2, [=](CaseRun& c) {
+    void *x = c.many(DType::bf16, 256 * 49 * 2048), *y = c.room(DType::bf16, 256 * 2048);
+    return [=, &c] { average_pool(c.sink(), whole, true, x, y); };
+  }));
+  rates.push_back(rate("average_pool_gradient 256x7x7x2048 bf16", 256.0 * 50 * 2048 * 2, [=](CaseRun& c) {
+    void *dy = c.many(DType::bf16, 256 * 2048), *dx = c.room(DType::bf16, 256 * 49 * 2048);
+    return [=, &c] { average_pool_gradient(c.sink(), whole, true, dy, dx); };
+  }));
+  rates.push_back(rate("column_sums bf16 200704x256", 200704.0 * 256 * 2, [=](CaseRun& c) {
+    void *x = c.many(DType::bf16, 200704 * 256), *y = c.room(DType::f32, 256);
+    void* scratch = c.noise(column_sums_scratch(DType::bf16, 200704, 256));
+    return [=, &c] { column_sums(c.sink(), DType::bf16, x, 200704, 256, 1, DType::f32, y, scratch); };
+  }));
+  rates.push_back(rate("dropout bf16 128M", 4 * count, [=](CaseRun& c) {
+    void *x = c.many(DType::bf16, n), *y = c.room(DType::bf16, n);
+    const auto* step = static_cast<std::int64_t*>(c.of(std::vector<std::int64_t>{7}));
+    return [=, &c] { dropout(c.sink(), DType::bf16, x, y, step, 99, 0.5, n); };
+  }));
+  for (std::int64_t channels : {3, 8}) {
+    const ImageTailShape s{DType::bf16, 1024, 224, 224, channels};
+    const std::int64_t pixels = 1024 * 224 * 224;
+    rates.push_back(rate("image_tail bf16 1024x224x224x" + std::to_string(channels),
+                         static_cast<double>(pixels * (3 + 2 * channels)), [=](CaseRun& c) {
+                           void *x = c.bytes(pixels * 3), *flip = c.bytes(1024, 2), *y = c.room(DType::bf16, pixels * channels);
+                           std::array<float, 768> table{};
+                           for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(i) / 99;
+                           return [=, &c] { image_tail(c.sink(), s, x, flip, table, y); };
+                         }));
+  }
+  const std::int64_t pixels = 1024 * 224 * 224;
+  rates.push_back(rate("image_tail_blocks bf16 1024x224x224 by 4", static_cast<double>(pixels * 9), [=](CaseRun& c) {
+    const ImageTailShape s{DType::bf16, 1024, 224, 224, 3};
+    const ImageBlocks b{4, 2, 2, 57, 57};
+    void *x = c.bytes(pixels * 3), *flip = c.bytes(1024, 2), *y = c.room(DType::bf16, 1024 * 57 * 57 * 48);
+    std::array<float, 768> table{};
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(i) / 99;
+    return [=, &c] { image_tail_blocks(c.sink(), s, b, x, flip, table, y); };
+  }));
+  const Normalisation lrn{DType::bf16, 1024 * 27 * 27 * 96, 96, 2, 2, 2e-5, 0.75};
+  const auto lrn_bytes = 2.0 * static_cast<double>(lrn.elements);
+  rates.push_back(rate("local_response_norm bf16", 2 * lrn_bytes, [=](CaseRun& c) {
+    void *x = c.many(DType::bf16, lrn.elements), *y = c.room(DType::bf16, lrn.elements);
+    return [=, &c] { local_response_norm(c.sink(), lrn, x, y); };
+  }));
+  rates.push_back(rate("local_response_norm_gradient bf16", 3 * lrn_bytes, [=](CaseRun& c) {
+    void *x = c.many(DType::bf16, lrn.elements), *dy = c.many(DType::bf16, lrn.elements), *dx = c.room(DType::bf16, lrn.elements);
+    return [=, &c] { local_response_norm_gradient(c.sink(), lrn, x, dy, dx); };
+  }));
+  rates.push_back(rate("softmax_cross_entropy bf16 1024x1000", 1024.0 * 1000 * 4, [=](CaseRun& c) {
+    Targets t{};
+    t.labels = static_cast<std::int32_t*>(c.labels(1024, 1000));
+    void *x = c.many(DType::bf16, 1024000), *p = c.room(DType::bf16, 1024000), *loss = c.room(DType::bf16, 1024);
+    return [=, &c] { softmax_cross_entropy(c.sink(), DType::bf16, x, t, loss, p, nullptr, 1024, 1000); };
+  }));
+  depthwises(rates, DType::bf16, 112, 32, 1);
+  depthwises(rates, DType::bf16, 112, 96, 2);
+  depthwises(rates, DType::bf16, 28, 192, 1);
+  return rates;
+}
+
+}  // namespace ridgeline::cuda::testing
