@@ -129,6 +129,7 @@ Libraries& CudaDevice::libraries() {
     LibrariesOptions options{.warn = [name = options_.name](const std::string& line) {
       Log().warning(fmt::format("[{}] {}", name, line));
     }};
+    options.keeps_nan = card_nan_probe(context_);
     if (options_.tune) options.clock = card_clock(context_);
     libraries_ = Libraries::open(context_->info().name, context_->info().driver_version, std::move(options));
   }

@@ -90,31 +90,38 @@ class DenseKernel final : public Kernel {
         std::count_if(values_.begin(), values_.end(), [](const LibraryValue& value) { return !value.result; }));
   }
 
-  // The fastest algorithm where there is a clock.
   LibraryWork choose(Libraries& libraries, const KernelRequest& request) {
-    if (libraries.clock()) choose_fastest(plan_, values_, product_, libraries.clock());
+    choose_algorithm(libraries);
     Attributes attributes = request.node.attributes;
     if (form_.sums_bias) attributes.set("bias", false);
     return LibraryWork(node_, request.def, std::move(attributes), values_, plan_.workspace_bytes());
   }
 
-  static void choose_fastest(ProductPlan& plan, const std::vector<LibraryValue>& values, const Product& product,
-                             const TrialClock& clock) {
-    std::vector<std::size_t> bytes;
-    for (const LibraryValue& value : values) bytes.push_back(value.type.bytes());
-    const std::size_t inputs = static_cast<std::size_t>(
-        std::count_if(values.begin(), values.end(), [](const LibraryValue& value) { return !value.result; }));
+  // The first algorithm that keeps NaN where it has a relu, or the fastest of them where there is a clock.
+  void choose_algorithm(Libraries& libraries) {
+    const std::size_t inputs = values_inputs();
+    Trial trial;
+    for (const LibraryValue& value : values_) trial.bytes.push_back(value.type.bytes());
+    trial.result = inputs;
+    trial.type = product_.written;
+    trial.run = [&](void* const* addresses, void* workspace, StreamHandle stream) {
+      plan_.run(addresses_of(product_, addresses, addresses + inputs), workspace, stream);
+    };
     double least = std::numeric_limits<double>::infinity();
-    std::size_t fastest = 0;
-    for (std::size_t i = 0; i < plan.algorithms(); ++i) {
-      plan.choose(i);
-      const double milliseconds =
-          clock({bytes, plan.workspace_bytes(), [&](void* const* addresses, void* workspace, StreamHandle stream) {
-                   plan.run(addresses_of(product, addresses, addresses + inputs), workspace, stream);
-                 }});
-      if (milliseconds < least) least = milliseconds, fastest = i;
+    std::optional<std::size_t> chosen;
+    for (std::size_t i = 0; i < plan_.algorithms(); ++i) {
+      plan_.choose(i);
+      trial.workspace_bytes = plan_.workspace_bytes();
+      if (product_.relu && !libraries.keeps_nan(trial)) continue;
+      if (!libraries.clock()) {
+        chosen = i;
+        break;
+      }
+      const double milliseconds = libraries.clock()(trial);
+      if (milliseconds < least) least = milliseconds, chosen = i;
     }
-    plan.choose(fastest);
+    if (!chosen) throw Failure("no algorithm of cuBLASLt keeps NaN, or runs on this card");
+    plan_.choose(*chosen);
   }
 
   Form form_;

@@ -45,12 +45,12 @@ void ConvolutionPlans::take_fastest() {
   };
   std::vector<Timed> timed;
   while (timed.size() < kTimedPlans) {
-    std::optional<Plan> plan = candidates().next();
+    std::optional<Plan> plan = next_candidate();
     if (!plan) break;
     const double milliseconds = libraries_.clock()(trial_of(*plan));
     timed.push_back({milliseconds, std::move(*plan)});
   }
-  if (timed.empty()) throw Failure(candidates().why_none(), 0);
+  if (timed.empty()) throw Failure(why_none(), 0);
   const double first = timed.front().milliseconds;
   std::stable_sort(timed.begin(), timed.end(),
                    [](const Timed& a, const Timed& b) { return a.milliseconds < b.milliseconds; });
@@ -63,8 +63,8 @@ void ConvolutionPlans::take_fastest() {
 }
 
 void ConvolutionPlans::take_first() {
-  plan_ = candidates().next();
-  if (!plan_) throw Failure(candidates().why_none(), 0);
+  plan_ = next_candidate();
+  if (!plan_) throw Failure(why_none(), 0);
   reason_ = fmt::format("first of {} engines", candidates().engines());
   keep(false);
 }
@@ -85,9 +85,22 @@ Candidates& ConvolutionPlans::candidates() {
   return *candidates_;
 }
 
+std::optional<Plan> ConvolutionPlans::next_candidate() {
+  while (std::optional<Plan> plan = candidates().next()) {
+    if ((!convolution_.relu && !convolution_.gate) || libraries_.keeps_nan(trial_of(*plan))) return plan;
+    ++lose_nan_;
+  }
+  return std::nullopt;
+}
+
+std::string ConvolutionPlans::why_none() {
+  if (lose_nan_ == 0) return candidates().why_none();
+  return fmt::format("{} of its plans make 0 of NaN", lose_nan_);
+}
+
 Trial ConvolutionPlans::trial_of(const Plan& plan) {
   const Target& target = libraries_.cudnn();
-  return {bytes_, plan.workspace_bytes(), [this, &plan, &target](void* const* values, void* workspace, StreamHandle stream) {
+  return {bytes_, 2, convolution_.written, plan.workspace_bytes(), [this, &plan, &target](void* const* values, void* workspace, StreamHandle stream) {
             target.functions().check(target.functions().set_stream(target.handle(), stream), "cuDNN takes a stream");
             plan.run(target.handle(), ids_, {values, ids_.size()}, workspace);
           }};
@@ -107,6 +120,8 @@ void ConvolutionPlans::run(std::span<void* const> addresses, void* workspace, vo
         if (!others_.empty()) {
           other = std::move(others_.front());
           others_.erase(others_.begin());
+        } else if (convolution_.relu || convolution_.gate) {
+          other.reset();  // nobody has looked whether it keeps NaN, and this is no time for it
         } else {
           other = candidates().next();
         }

@@ -38,6 +38,9 @@ class ConvolutionPlans {
   void take_first();
   void keep(bool timed);
   Candidates& candidates();
+  // The next one that keeps NaN where it has a relu.
+  std::optional<Plan> next_candidate();
+  std::string why_none();
   Trial trial_of(const Plan& plan);
 
   Libraries& libraries_;
@@ -49,6 +52,7 @@ class ConvolutionPlans {
   std::unique_ptr<Candidates> candidates_;
   std::optional<Plan> plan_;
   std::vector<Plan> others_;  // that were timed, the fastest first
+  int lose_nan_ = 0;          // plans that were passed over
   std::size_t workspace_bytes_ = 0;
   std::string reason_;
 };

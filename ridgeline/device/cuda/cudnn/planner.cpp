@@ -56,7 +56,8 @@ std::string broken_rule(const PlanRules& rules, const EngineNotes& notes) {
   if (!rules.compiled && notes.has(BehaviorNote::compiled_at_run_time)) {
     return "is compiled at run time, and nobody promises its bits";
   }
-  if (rules.high_precision && (notes.has(NumericalNote::winograd) || notes.has(NumericalNote::fft))) {
+  if (notes.has(NumericalNote::fft)) return "spreads NaN over the whole image";
+  if (rules.high_precision && notes.has(NumericalNote::winograd)) {
     return "trades accuracy for fewer multiplications";
   }
   return "";

@@ -17,8 +17,9 @@ namespace ridgeline::cuda {
 
 struct LibrariesOptions {
   std::function<void(const std::string& line)> warn;  // gets plans that fail and files that are damaged
-  std::string folder;                                 // of kept plans; "": none are kept
-  TrialClock clock;                                   // plans are chosen by it; empty: the heuristics' first
+  std::string folder = {};                            // of kept plans; "": none are kept
+  TrialClock clock = {};                              // plans are chosen by it; empty: the heuristics' first
+  NanProbe keeps_nan = {};                            // of plans that end in a relu; empty: all do
 };
 
 class Libraries {
@@ -40,6 +41,7 @@ class Libraries {
   cublas::Handle cublas_handle() const { return cublas_handle_; }
   PlanFolder& folder() { return folder_; }
   const TrialClock& clock() const { return options_.clock; }
+  bool keeps_nan(const Trial& trial) const { return !options_.keeps_nan || options_.keeps_nan(trial); }
   void warn(const std::string& line) const { options_.warn(line); }
 
  private:

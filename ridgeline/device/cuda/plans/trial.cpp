@@ -1,8 +1,10 @@
 #include "ridgeline/device/cuda/plans/trial.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "ridgeline/core/tensor.h"
 #include "ridgeline/device/cuda/driver/memory.h"
 #include "ridgeline/device/cuda/driver/streams.h"
 
@@ -22,9 +24,9 @@ std::vector<std::uint16_t> random_halves(std::size_t count) {
   return halves;
 }
 
-class CardClock {
+class TrialCard {
  public:
-  explicit CardClock(std::shared_ptr<Context> context)
+  explicit TrialCard(std::shared_ptr<Context> context)
       : context_(std::move(context)), stream_(context_), from_(context_, true), to_(context_, true) {}
 
   double measure(const Trial& trial) {
@@ -33,11 +35,7 @@ class CardClock {
       std::vector<std::unique_ptr<Memory>> memory;
       std::vector<void*> values;
       for (const std::size_t bytes : trial.bytes) values.push_back(filled(memory, bytes));
-      void* workspace = nullptr;
-      if (trial.workspace_bytes > 0) {
-        memory.push_back(std::make_unique<Memory>(context_, trial.workspace_bytes, "the workspace of a trial"));
-        workspace = pointer(memory.back()->address());
-      }
+      void* const workspace = workspace_of(trial, memory);
       context_->enter();
       const auto run = [&] { trial.run(values.data(), workspace, stream_.handle()); };
       run();
@@ -45,6 +43,33 @@ class CardClock {
       return timed(run, std::clamp(static_cast<int>(5e-3 / std::max(once, 1e-6)), 2, 30)) * 1e3;
     } catch (const std::exception&) {  // the library's, or too little memory: whatever runs is better
       return kInfinite;
+    }
+  }
+
+  bool keeps_nan(const Trial& trial) {
+    try {
+      std::vector<std::unique_ptr<Memory>> memory;
+      std::vector<void*> values;
+      for (std::size_t i = 0; i < trial.bytes.size(); ++i) {
+        const std::size_t bytes = std::max<std::size_t>(trial.bytes[i], 16);
+        memory.push_back(std::make_unique<Memory>(context_, bytes, "a value of a trial"));
+        // All bits set is a NaN of every type.
+        stream_.fill(memory.back()->address(), i == trial.result ? 0 : 0xff, bytes);
+        values.push_back(pointer(memory.back()->address()));
+      }
+      void* const workspace = workspace_of(trial, memory);
+      context_->enter();
+      trial.run(values.data(), workspace, stream_.handle());
+      const std::size_t some = std::min<std::size_t>(trial.bytes[trial.result], 1 << 16);
+      Tensor result(trial.type, {static_cast<std::int64_t>(some / size_of(trial.type))});
+      stream_.copy_to_host(result.raw(), reinterpret_cast<DeviceAddress>(values[trial.result]), result.byte_size());
+      stream_.synchronize();
+      for (std::int64_t i = 0; i < result.elements(); ++i) {
+        if (!std::isnan(result.at(i))) return false;
+      }
+      return true;
+    } catch (const std::exception&) {
+      return false;
     }
   }
 
@@ -65,6 +90,12 @@ class CardClock {
     return pointer(address);
   }
 
+  void* workspace_of(const Trial& trial, std::vector<std::unique_ptr<Memory>>& memory) {
+    if (trial.workspace_bytes == 0) return nullptr;
+    memory.push_back(std::make_unique<Memory>(context_, trial.workspace_bytes, "the workspace of a trial"));
+    return pointer(memory.back()->address());
+  }
+
   // Seconds of one run.
   double timed(const std::function<void()>& run, int times) {
     stream_.record(from_);
@@ -82,8 +113,13 @@ class CardClock {
 }  // namespace
 
 TrialClock card_clock(std::shared_ptr<Context> context) {
-  const auto clock = std::make_shared<CardClock>(std::move(context));
-  return [clock](const Trial& trial) { return clock->measure(trial); };
+  const auto card = std::make_shared<TrialCard>(std::move(context));
+  return [card](const Trial& trial) { return card->measure(trial); };
+}
+
+NanProbe card_nan_probe(std::shared_ptr<Context> context) {
+  const auto card = std::make_shared<TrialCard>(std::move(context));
+  return [card](const Trial& trial) { return card->keeps_nan(trial); };
 }
 
 }  // namespace ridgeline::cuda

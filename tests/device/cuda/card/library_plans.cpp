@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "ridgeline/device/cuda/cublas/node.h"
+#include "ridgeline/device/cuda/cudnn/blocks.h"
 #include "ridgeline/device/cuda/cudnn/node.h"
 #include "ridgeline/device/cuda/cudnn/planner.h"
 #include "tests/device/cuda/card/card_memory.h"
@@ -161,7 +162,7 @@ const SmallConvolution kSmall[] = {
     {{2, 14, 14, 32}, {64, 1, 1, 32}, {2, 2}, {0, 0, 0, 0}},
     {{2, 9, 9, 32}, {64, 5, 5, 32}, {1, 1}, {2, 2, 2, 2}},
     {{3, 13, 13, 32}, {32, 3, 3, 1}, {1, 1}, {1, 1, 1, 1}, 32},
-    {{2, 12, 12, 32}, {32, 3, 3, 32}, {2, 2}, {0, 1, 0, 1}},
+    {{2, 13, 12, 32}, {32, 3, 3, 32}, {2, 2}, {1, 1, 1, 1}},
 };
 
 struct SmallLayer {
@@ -386,7 +387,7 @@ struct Variant {
   ModelLayer layer;
 };
 
-// As the graph has it; with bias or result in the operands' type; and of first layers with 8 channels.
+// As the graph has it; with bias or result in the operands' type; and of first layers over blocks of pixels.
 std::vector<Variant> variants_of(const ModelLayer& layer) {
   std::vector<Variant> variants;
   ModelLayer same = layer;
@@ -410,15 +411,18 @@ std::vector<Variant> variants_of(const ModelLayer& layer) {
   variants.push_back({"", graph});
   if (changed) variants.push_back({"same type", same});
   if (!layer.dense() && layer.node.op != "conv2d_bwd_data" && layer.inputs[0].shape[3] == 3) {
-    ModelLayer wide = same;
-    const auto widen = [](ValueType& value) {
-      std::vector<std::int64_t> extents = value.shape.dims();
-      extents[3] = 8;
-      value.shape = Shape(extents);
-    };
-    widen(wide.inputs[0]);
-    widen(layer.node.op == "conv2d" ? wide.inputs[1] : wide.outputs[0]);
-    variants.push_back({"8 channels", wide});
+    const auto blocks = cudnn::blocks_of(cudnn::convolution_of(same.node, same.inputs, same.outputs));
+    if (!blocks) return variants;
+    ModelLayer blocked = same;
+    const cudnn::Convolution& c = blocks->convolution;
+    blocked.inputs[0].shape = c.image;
+    (layer.node.op == "conv2d" ? blocked.inputs[1] : blocked.outputs[0]).shape = c.filter;
+    blocked.node.attributes.set("stride", std::vector<std::int64_t>{1, 1});
+    blocked.node.attributes.set("pad", std::vector<std::int64_t>{0, 0, 0, 0});
+    if (layer.node.op != "conv2d") {
+      blocked.node.attributes.set("kernel", std::vector<std::int64_t>{c.filter[1], c.filter[2]});
+    }
+    variants.push_back({"blocks", blocked});
   }
   return variants;
 }
