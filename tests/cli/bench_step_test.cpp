@@ -103,7 +103,9 @@ TEST(BenchStep, BalanceCountsThePartsOfTeamsThatTheMachineNeedNotHave) {
       const double bound = launch.at("efficiency_bound"), threads = team.at("threads");
       EXPECT_LE(bound, 1 + 1e-9) << launch.dump();
       EXPECT_GE(bound, 1 / threads - 1e-9) << launch.dump();
-      if (launch.at("barriers") > 0) EXPECT_GT(launch.at("items"), 1) << launch.dump();
+      if (launch.at("barriers") > 0) {
+        EXPECT_GT(launch.at("items"), 1) << launch.dump();
+      }
     }
     EXPECT_NEAR(shares, 1, 1e-6);
   }

@@ -58,7 +58,7 @@ std::vector<Subject> subjects() {
 
 enum class Numbers { f32, f64 };
 
-struct Trained {
+struct TrainedWhole {
   std::map<std::string, Tensor> values;  // parameters, statistics and slots
   double loss = 0;                       // of the last step
 };
@@ -71,7 +71,7 @@ void draw(std::int64_t step, std::int64_t image, std::int64_t count, Tensor& to,
 
 // What a rank of `ranks` (null: of one) has after all steps. `off`: by how much of its size each parameter is off at
 // the start, up or down by chance.
-Trained train_whole(comm::Communicator* ranks, const Subject& subject, Numbers numbers, double off = 0) {
+TrainedWhole train_whole(comm::Communicator* ranks, const Subject& subject, Numbers numbers, double off = 0) {
   const std::int64_t n = ranks ? ranks->size() : 1, rank = ranks ? ranks->rank() : 0;
   const std::int64_t batch = subject.images / n, side = subject.image_size;
   SessionOptions options{.compute_threads = 1};
@@ -104,7 +104,7 @@ Trained train_whole(comm::Communicator* ranks, const Subject& subject, Numbers n
   }
   const DType floating = wide ? DType::f64 : DType::f32;
   Tensor images(floating, {batch, side, side, 3}), labels(DType::i32, {batch});
-  Trained trained;
+  TrainedWhole trained;
   for (std::int64_t s = 0; s < subject.steps; ++s) {
     const std::int64_t pixels = side * side * 3;
     for (std::int64_t i = 0; i < batch; ++i) {
@@ -124,16 +124,16 @@ Trained train_whole(comm::Communicator* ranks, const Subject& subject, Numbers n
 }
 
 // On `n` ranks, or one.
-Trained train_over(int n, const Subject& subject, Numbers numbers, double off = 0) {
+TrainedWhole train_over(int n, const Subject& subject, Numbers numbers, double off = 0) {
   // f64 is for the references, which are chosen here and not refused their way to.
   std::optional<ScopedVariable> references;
   if (numbers == Numbers::f64) references.emplace("RIDGELINE_KERNELS", "reference");
   if (n == 1) return train_whole(nullptr, subject, numbers, off);
-  Trained of_main;
+  TrainedWhole of_main;
   const std::vector<std::string> ends = comm::run_ranks(
       n,
       [&](comm::Communicator& ranks) {
-        Trained own = train_whole(&ranks, subject, numbers, off);
+        TrainedWhole own = train_whole(&ranks, subject, numbers, off);
         if (ranks.rank() == 0) of_main = std::move(own);
       },
       kPatience);
@@ -146,7 +146,7 @@ struct Distance {
   double value = 0;
   std::string where;
 };
-Distance distance(const Trained& some, const Trained& other) {
+Distance distance(const TrainedWhole& some, const TrainedWhole& other) {
   Distance worst;
   for (const auto& [name, b] : other.values) {
     if (name.ends_with("/momentum")) continue;
@@ -166,14 +166,14 @@ Distance distance(const Trained& some, const Trained& other) {
 constexpr char kLoss[] = "loss";  // beside the values in a file
 
 // On `n` ranks over MPI, in f64: processes of this program, each with the test below.
-Trained train_over_mpi(int n, std::size_t subject) {
+TrainedWhole train_over_mpi(int n, std::size_t subject) {
   const std::string file = testing::temporary_directory() + "/whole_model.safetensors";
   std::filesystem::remove(file);
   const testing::Outcome outcome = testing::mpirun_this_test(
       n, "OnMpi.WholeModel", fmt::format("RIDGELINE_TEST_SUBJECT={} RIDGELINE_TEST_FILE={}", subject, file), "",
       kPatience);
   EXPECT_EQ(outcome.code, 0) << outcome.text;
-  Trained trained;
+  TrainedWhole trained;
   const SafetensorsFile left(file);
   for (const NamedTensor& value : left.tensors()) trained.values[value.name] = value.tensor;
   const auto loss = trained.values.extract(kLoss);
@@ -187,7 +187,7 @@ TEST(OnMpi, WholeModel) {
   const auto all = comm::connect(comm::rank_identity(comm::process_environment()), {.engine = comm::Engine::mpi});
   ASSERT_GT(all->size(), 1);
   const ScopedVariable references("RIDGELINE_KERNELS", "reference");
-  const Trained own = train_whole(all.get(), subject, Numbers::f64);
+  const TrainedWhole own = train_whole(all.get(), subject, Numbers::f64);
   if (all->rank() != 0) return;
   std::vector<NamedTensor> values(own.values.size());
   std::ranges::transform(own.values, values.begin(),
@@ -199,7 +199,7 @@ TEST(OnMpi, WholeModel) {
 }
 
 // The ranks end where `exact` does but for what f64 rounds, made as much more of as of the rounding of f32.
-double expect_the_same(const Trained& ranks, const Trained& exact) {
+double expect_the_same(const TrainedWhole& ranks, const TrainedWhole& exact) {
   const Distance apart = distance(ranks, exact);
   EXPECT_LE(apart.value, 1e-9) << apart.where;
   EXPECT_NEAR(ranks.loss, exact.loss, 1e-9);
@@ -208,8 +208,8 @@ double expect_the_same(const Trained& ranks, const Trained& exact) {
 
 void expect_one_training(const Subject& subject, std::size_t number) {
   SCOPED_TRACE(subject.model);
-  const Trained exact = train_over(1, subject, Numbers::f64);
-  const Trained one = train_over(1, subject, Numbers::f32);
+  const TrainedWhole exact = train_over(1, subject, Numbers::f64);
+  const TrainedWhole one = train_over(1, subject, Numbers::f32);
   // How much of a rounding this training makes by itself.
   const Distance shaken = distance(train_over(1, subject, Numbers::f64, kHalfAnUnit), exact);
   const Distance rounding = distance(one, exact);
@@ -224,7 +224,7 @@ void expect_one_training(const Subject& subject, std::size_t number) {
   for (const int n : subject.ranks) {
     SCOPED_TRACE(fmt::format("{} ranks", n));
     const double wide = expect_the_same(train_over(n, subject, Numbers::f64), exact);
-    const Trained narrow = train_over(n, subject, Numbers::f32);
+    const TrainedWhole narrow = train_over(n, subject, Numbers::f32);
     const Distance from_exact = distance(narrow, exact), from_one = distance(narrow, one);
     table += fmt::format("  {} ranks: f64 {:.2e}; f32 from f64 {:.2e} ({}), from one rank {:.2e}", n, wide,
                          from_exact.value, from_exact.where, from_one.value);
