@@ -18,7 +18,8 @@ WorkQueue::~WorkQueue() {
   }
   changed_.notify_all();
   for (const Task& task : dropped) {
-    if (task.reaches != nullptr) task.reaches->reach(task.record, std::make_exception_ptr(Error("the stream was destroyed")));
+    if (task.reaches != nullptr)
+      task.reaches->reach(task.record, std::make_exception_ptr(Error("the stream was destroyed")));
   }
   thread_.join();
 }

@@ -1,6 +1,7 @@
 #include "ridgeline/device/simulated/recorded_work.h"
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/simulated/arena.h"
 
 namespace ridgeline {
 namespace {

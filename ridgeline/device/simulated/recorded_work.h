@@ -27,7 +27,7 @@ class RecordedWork final : public Recording {
   };
   SimulatedDevice& device_;
   std::vector<Item> items_;
-  AccessOrder order_;                                // within the recording
+  AccessOrder order_;                                  // within the recording
   std::map<const Event*, AccessOrder::Clock> events_;  // that were recorded in it
 };
 

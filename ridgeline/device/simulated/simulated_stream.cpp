@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/simulated/arena.h"
 #include "ridgeline/device/simulated/recorded_work.h"
 #include "ridgeline/device/staged_copy.h"
 
@@ -58,8 +59,8 @@ SourceUse SimulatedStream::copy(const Copy& copy) {
     return staged_copy(*this, copy);
   }
   const SimulatedArena& arena = device_.arena();
-  const std::string direction = own(copy.to_device) ? own(copy.from_device) ? "within the device" : "from the host"
-                                                    : "to the host";
+  const std::string direction =
+      own(copy.to_device) ? own(copy.from_device) ? "within the device" : "from the host" : "to the host";
   SimulatedWork work{.what = "a copy " + direction};
   void* to = copy.to;
   const void* from = copy.from;

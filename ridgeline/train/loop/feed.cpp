@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/trace.h"
@@ -80,9 +81,9 @@ DatasetFeed::DatasetFeed(const data::Dataset& dataset, data::IteratorOptions opt
                          std::vector<nn::InputColumn> columns, Device* device)
     : data_hash_(dataset.hash()), columns_(std::move(columns)), trace_(options.trace) {
   if (device == nullptr || device->host_memory())
-    iterator_ = std::make_unique<data::Iterator>(dataset, options);
+    iterator_ = std::make_unique<data::Iterator>(dataset, std::move(options));
   else
-    queue_ = std::make_unique<Queue>(dataset, options, *device);
+    queue_ = std::make_unique<Queue>(dataset, std::move(options), *device);
 }
 
 DatasetFeed::~DatasetFeed() = default;
