@@ -99,6 +99,11 @@ typedef struct ridgeline_options {
   void* (*allocate)(void* memory_user, size_t bytes, size_t alignment);
   void (*release)(void* memory_user, void* memory);
   void* memory_user;
+  /*
+   * Any settings as a JSON object, by the names that ridgeline_iterator_settings tells, which knows more than have a
+   * field here: {"jpeg_index_directory": ""}. They count in the place of fields of that name. NULL: none.
+   */
+  const char* settings;
 } ridgeline_options;
 
 /*
@@ -109,6 +114,10 @@ typedef struct ridgeline_options {
  */
 RIDGELINE_API ridgeline_status ridgeline_options_init_sized(ridgeline_options* options, size_t size);
 #define ridgeline_options_init(options) ridgeline_options_init_sized((options), sizeof(ridgeline_options))
+
+/* All settings of an iterator with what they are and their defaults, as JSON: [{"name", "help", "default"}, ...]; the
+ * default of one that may be absent is null. */
+RIDGELINE_API ridgeline_status ridgeline_iterator_settings(char* buffer, size_t capacity, size_t* size);
 
 /* options: NULL for the defaults. Texts in it are copied. The dataset may be freed before the iterator. */
 RIDGELINE_API ridgeline_status ridgeline_iterator_create(ridgeline_dataset* dataset, const ridgeline_options* options,

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+#include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -9,18 +11,84 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/log.h"
 #include "ridgeline/data/runtime/advice.h"
+#include "ridgeline/data/runtime/iterator_settings.h"
 #include "ridgeline/data/tool/bench.h"
 
 namespace ridgeline::cli {
 namespace {
 
+// Of an iterator's settings: those that a flag gives under another name, and those that are no flag of this tool, as
+// the graph's flags and the recipe's bad samples have them, or a bench has no use for them.
+struct OtherFlag {
+  std::string_view setting, flag;
+};
+constexpr std::array<OtherFlag, 8> kOtherFlags{{{"raw_images", "raw"},
+                                                {"disabled_passes", "disable_pass"},
+                                                {"seed", ""},
+                                                {"start", ""},
+                                                {"pad_last", ""},
+                                                {"bad_samples", ""},
+                                                {"bad_sample_budget", ""},
+                                                {"quarantine", ""}}};
+std::string flag_of(const data::IteratorSetting& setting) {
+  for (const OtherFlag& other : kOtherFlags) {
+    if (other.setting == setting.name) return std::string(other.flag);
+  }
+  return std::string(setting.name);
+}
+
+// What the flag of a setting says, in the form that the flag has.
+struct SettingFlag {
+  const data::IteratorSetting* setting = nullptr;
+  data::Value value;
+};
+// Of texts that may be absent: absent, and empty.
+constexpr const char *kAbsent = "auto", *kEmpty = "none";
+
 struct BenchFlags {
   PipelineFlags pipeline;
   train::RecipeArguments arguments;  // of it, what a bad sample does
   data::BenchOptions options;
-  std::string jpeg_index_directory = "auto";
+  std::deque<SettingFlag> settings;  // whose places stay
   bool json = false;
 };
+
+void add_setting_flags(Command& app, BenchFlags& flags) {
+  for (const data::IteratorSetting& setting : data::iterator_settings()) {
+    const std::string name = "--" + flag_of(setting);
+    if (name == "--") continue;
+    SettingFlag& flag = flags.settings.emplace_back(&setting, setting.get(flags.options.iterator));
+    std::string help(setting.help);
+    if (auto* truth = std::get_if<bool>(&flag.value)) {
+      app.flag(name, *truth, help);
+    } else if (auto* number = std::get_if<std::int64_t>(&flag.value)) {
+      app.option(name, *number, help);
+    } else if (auto* texts = std::get_if<data::Texts>(&flag.value)) {
+      app.option(name, *texts, help + "; may be given several times");
+    } else if (auto* text = std::get_if<std::string>(&flag.value)) {
+      if (setting.may_be_absent) *text = kAbsent;
+      app.option(name, *text,
+                 setting.may_be_absent ? fmt::format("{} ({}: absent, {}: empty)", help, kAbsent, kEmpty) : help);
+    }
+  }
+}
+
+void read_setting_flags(const BenchFlags& flags, data::IteratorOptions& options) {
+  for (const auto& [setting, given] : flags.settings) {
+    data::Value value = given;
+    if (auto* text = std::get_if<std::string>(&value); text != nullptr && setting->may_be_absent) {
+      if (*text == kAbsent) continue;
+      if (*text == kEmpty) text->clear();
+    }
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (number != nullptr && *number < setting->least) {
+      throw Error(
+          fmt::format("--{}={} is out of range (allowed: {} or more)", flag_of(*setting), *number, setting->least),
+          ErrorKind::usage);
+    }
+    data::set(options, *setting, value);
+  }
+}
 
 std::string in_flags(const data::RunStats& stats) {
   return data::advice_of(stats, {.workers = "--workers", .memory = "--memory_limit", .image_size = "--image_size"});
@@ -74,17 +142,12 @@ int run_bench(const Command& app, const BenchFlags& flags) {
     if (value < least)
       throw Error(fmt::format("--{}={} is out of range (allowed: {} or more)", flag, value, least), ErrorKind::usage);
   };
-  at_least("workers", options.iterator.workers, 0);
-  at_least("epochs", options.iterator.epochs, 1);
+  read_setting_flags(flags, options.iterator);
+  at_least("epochs", options.iterator.epochs, 1);  // a bench ends
   at_least("warmup", options.warmup, 0);
-  at_least("memory_limit", options.iterator.memory_limit, 0);
-  at_least("slots", options.iterator.slots, 0);
-  at_least("jpeg_index_memory", options.iterator.jpeg_index_memory, -1);
   if (options.iterator.pull && (options.iterator.workers != 0 || options.iterator.autotune))
     throw Error("--pull runs without workers: leave out --workers and --autotune", ErrorKind::usage);
   options.iterator.bad_samples = finish_bad_samples(app, flags.arguments);
-  if (flags.jpeg_index_directory != "auto")
-    options.iterator.jpeg_index_directory = flags.jpeg_index_directory == "none" ? "" : flags.jpeg_index_directory;
   Log log;
   options.iterator.log = &log;
   const data::Dataset dataset = dataset_of(app, flags.pipeline);
@@ -108,24 +171,9 @@ DatasetTool add_dataset_bench(Command& dataset) {
   auto flags = std::make_shared<BenchFlags>();
   Command& app = dataset.subcommand(
       "bench", "time the data engine alone: by default random resized crop, flip, normalise, as in training");
-  data::IteratorOptions& iterator = flags->options.iterator;
-  app.option("--workers", iterator.workers, "data threads; 0: one per core");
-  app.option("--epochs", iterator.epochs, "passes over the data");
+  add_setting_flags(app, *flags);
   app.option("--warmup", flags->options.warmup,
              "batches before the clock starts; 0: the whole run is timed, its start included");
-  app.option("--memory_limit", iterator.memory_limit,
-             "bytes of prepared batches; 0: 512 MiB, or six batches, as memory allows");
-  app.option("--slots", iterator.slots, "most batches that are prepared at one time; 0: as memory_limit allows");
-  app.option("--jpeg_index_memory", iterator.jpeg_index_memory,
-             "bytes for the indices that let later epochs skip to their crops; 0: none; -1: a sixteenth of the "
-             "memory there is");
-  app.option("--jpeg_index_directory", flags->jpeg_index_directory,
-             "folder that keeps them for later runs: auto (the user's cache folder), none, or a folder");
-  app.option("--disable_pass", iterator.disabled_passes,
-             "leave this pass out, to see what it is worth; may be given several times");
-  app.flag("--pull", iterator.pull, "no workers: the consumer does the work itself, the reference for results");
-  app.flag("--autotune", iterator.autotune, "as few workers as the consumer needs");
-  app.flag("--raw", iterator.raw_images, "leave flip and normalisation to the consumer, as `ridgeline train` does");
   app.flag("--hash", flags->options.hash,
            "SHA-256 over all columns of all batches; its time counts, so do not compare speeds with it");
   app.flag("--json", flags->json, "print one JSON object");

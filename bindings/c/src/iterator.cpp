@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -15,6 +16,7 @@
 #include "bindings/shared/run.h"
 #include "bindings/shared/statistics.h"
 #include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/runtime/iterator_settings.h"
 
 using ridgeline::Error;
 using ridgeline::ErrorKind;
@@ -90,6 +92,39 @@ ridgeline_options complete(const ridgeline_options* given) {
   return options;
 }
 
+// What a setting gets from JSON; nullopt: nothing that any setting holds.
+std::optional<data::Value> value_of(const nlohmann::json& given) {
+  if (given.is_boolean()) return given.get<bool>();
+  if (given.is_number_integer()) return given.get<std::int64_t>();
+  if (given.is_string()) return given.get<std::string>();
+  if (!given.is_array()) return std::nullopt;
+  data::Texts texts;
+  for (const nlohmann::json& text : given) {
+    if (!text.is_string()) return std::nullopt;
+    texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
+void read_settings(const char* text, data::IteratorOptions& options) {
+  const nlohmann::json all = nlohmann::json::parse(text, nullptr, false);
+  if (!all.is_object()) throw Error("options.settings is no JSON object: " + std::string(text), ErrorKind::usage);
+  for (const auto& [name, given] : all.items()) {
+    const data::IteratorSetting& setting = data::iterator_setting(name);
+    if (given.is_null() && setting.may_be_absent) continue;
+    const std::optional<data::Value> value = value_of(given);
+    if (!value) throw Error("options.settings: " + name + " cannot be " + given.dump(), ErrorKind::usage);
+    data::set(options, setting, *value);
+  }
+}
+
+nlohmann::ordered_json json_of(const data::Value& value) {
+  if (const auto* texts = std::get_if<data::Texts>(&value)) return *texts;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth;
+  return std::get<std::int64_t>(value);
+}
+
 data::IteratorOptions options_of(const ridgeline_options& o) {
   data::IteratorOptions options;
   options.workers = o.workers;
@@ -106,6 +141,7 @@ data::IteratorOptions options_of(const ridgeline_options& o) {
   if (o.bad_samples) options.bad_samples.policy = data::parse_bad_sample_policy(o.bad_samples);
   options.bad_samples.budget = o.bad_sample_budget;
   if (o.quarantine) options.bad_samples.quarantine = o.quarantine;
+  if (o.settings) read_settings(o.settings, options);
   return options;
 }
 
@@ -143,6 +179,21 @@ ridgeline_status ridgeline_options_init_sized(ridgeline_options* options, size_t
     }
     const ridgeline_options all = defaults(std::min(size, sizeof *options));
     std::memcpy(options, &all, all.struct_size);
+    return RIDGELINE_OK;
+  });
+}
+
+ridgeline_status ridgeline_iterator_settings(char* buffer, size_t capacity, size_t* size) {
+  return guarded("ridgeline_iterator_settings", [&] {
+    data::IteratorOptions usual;
+    usual.pad_last = false;
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const data::IteratorSetting& setting : data::iterator_settings()) {
+      all.push_back({{"name", setting.name},
+                     {"help", setting.help},
+                     {"default", setting.may_be_absent ? nlohmann::ordered_json() : json_of(setting.get(usual))}});
+    }
+    put_text(all.dump(), buffer, capacity, size);
     return RIDGELINE_OK;
   });
 }

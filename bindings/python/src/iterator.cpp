@@ -10,8 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <functional>
-#include <map>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -24,6 +22,7 @@
 #include "interruptible.h"
 #include "ridgeline/core/log.h"
 #include "ridgeline/data/runtime/iterator.h"
+#include "ridgeline/data/runtime/iterator_settings.h"
 #include "ridgeline/data/runtime/replayer.h"
 #include "values.h"
 
@@ -208,39 +207,27 @@ std::shared_ptr<data::BatchAllocator> page_locked(nb::kwargs& given) {
   return std::make_shared<PageLocked>(pair[0], pair[1]);
 }
 
-data::IteratorOptions options_of(nb::kwargs given) {
+// A batch holds its samples and nothing else, unless it is said.
+data::IteratorOptions usual_options() {
   data::IteratorOptions options;
   options.pad_last = false;
-  const std::map<std::string, std::function<void(nb::handle)>> known{
-      {"workers", [&](nb::handle v) { options.workers = nb::cast<int>(v); }},
-      {"memory_limit", [&](nb::handle v) { options.memory_limit = nb::cast<std::int64_t>(v); }},
-      {"slots", [&](nb::handle v) { options.slots = nb::cast<std::int64_t>(v); }},
-      {"epochs", [&](nb::handle v) { options.epochs = nb::cast<std::int64_t>(v); }},
-      {"seed", [&](nb::handle v) { options.seed = nb::cast<std::uint64_t>(v); }},
-      {"start", [&](nb::handle v) { options.start = data::IteratorState::from_json(nb::cast<std::string>(v)); }},
-      {"raw_images", [&](nb::handle v) { options.raw_images = nb::cast<bool>(v); }},
-      {"pad_last", [&](nb::handle v) { options.pad_last = nb::cast<bool>(v); }},
-      {"pull", [&](nb::handle v) { options.pull = nb::cast<bool>(v); }},
-      {"disabled_passes",
-       [&](nb::handle v) { options.disabled_passes = nb::cast<std::vector<std::string>>(nb::list(nb::borrow(v))); }},
-      {"bad_samples",
-       [&](nb::handle v) { options.bad_samples.policy = data::parse_bad_sample_policy(nb::cast<std::string>(v)); }},
-      {"bad_sample_budget", [&](nb::handle v) { options.bad_samples.budget = nb::cast<std::int64_t>(v); }},
-      {"quarantine", [&](nb::handle v) { options.bad_samples.quarantine = text_of(v); }},
-      {"jpeg_index_directory", [&](nb::handle v) { options.jpeg_index_directory = text_of(v); }},
-      {"jpeg_index_memory", [&](nb::handle v) { options.jpeg_index_memory = nb::cast<std::int64_t>(v); }},
-      {"autotune", [&](nb::handle v) { options.autotune = nb::cast<bool>(v); }},
-  };
-  std::vector<std::string> names;
-  for (const auto& [name, set] : known) names.push_back(name);
+  return options;
+}
+
+data::Value value_of(const data::IteratorSetting& setting, nb::handle given) {
+  if (setting.all_bits) return static_cast<std::int64_t>(nb::cast<std::uint64_t>(given));
+  const data::ArgSpec spec{.name = std::string(setting.name), .type = setting.type, .doc = std::string(setting.help)};
+  return python::value_of("iterator", spec, given);
+}
+
+data::IteratorOptions options_of(nb::kwargs given) {
+  data::IteratorOptions options = usual_options();
   for (const auto& [key, value] : given) {
     const std::string name = text_of(key);
-    const auto found = known.find(name);
-    if (found == known.end())
-      throw Error("[iterator] unknown argument '" + name + "'" + did_you_mean(name, names), ErrorKind::usage);
+    const data::IteratorSetting& setting = data::iterator_setting(name);
     if (value.is_none()) continue;
     try {
-      found->second(value);
+      data::set(options, setting, value_of(setting, value));
     } catch (const nb::cast_error&) {
       throw Error("[iterator] argument '" + name + "' is " + shown(nb::repr(value)) +
                       ", which has the wrong type or does not fit",
@@ -248,6 +235,17 @@ data::IteratorOptions options_of(nb::kwargs given) {
     }
   }
   return options;
+}
+
+// {name: (help, default)}; the default of what may be absent is None.
+nb::dict settings_to_python() {
+  const data::IteratorOptions usual = usual_options();
+  nb::dict all;
+  for (const data::IteratorSetting& setting : data::iterator_settings()) {
+    const nb::object value = setting.may_be_absent ? nb::none() : to_python(setting.get(usual));
+    all[to_python(std::string(setting.name))] = nb::make_tuple(to_python(std::string(setting.help)), value);
+  }
+  return all;
 }
 
 }  // namespace
@@ -294,6 +292,8 @@ void bind_iterator(nb::module_& m) {
           "copied", [](const PyBatch& b) { return b.held->copied(); },
           "Whether the memory is a copy, because too many batches were kept.")
       .def("state_after", [](const PyBatch& b) { return b.held->after().to_json(); });
+
+  m.def("iterator_settings", settings_to_python);
 
   nb::class_<PyIterator>(m, "Iterator")
       .def("__init__",

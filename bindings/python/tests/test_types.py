@@ -72,6 +72,14 @@ class Types(unittest.TestCase):
                     with self.subTest(f"{owner.__name__}: {parameter}"):
                         self.assertRegex(text, rf"\b{parameter}\b")
 
+    def test_an_iterator_takes_every_setting_of_the_engine_with_its_default(self):
+        given = {p.name: p.default for p in inspect.signature(data.Iterator.__init__).parameters.values()}
+        settings = _core.iterator_settings()
+        self.assertEqual(set(given) - {"self", "dataset", "page_lock"}, set(settings))
+        for name, (_, default) in settings.items():
+            with self.subTest(name):
+                self.assertEqual(list(given[name]) if isinstance(default, list) else given[name], default)
+
     def test_quantities_have_units(self):
         told = {}
         for f in _generated.functions(_core):

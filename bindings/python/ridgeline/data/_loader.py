@@ -60,6 +60,7 @@ class DataLoader:
     memory_limit: bytes of prepared batches
     jpeg_index_memory: bytes for indices that make later epochs fast; -1: a sixteenth of memory; 0: none
     jpeg_index_directory: folder that keeps these indices for later runs; '': none; None: the user's cache folder
+    jpeg_index_disk: bytes that all of them may take in that folder
 
     Every `for` over the loader is the next epoch; one that was left early counts. Images come as f32 or u8 [N,C,H,W],
     whole labels as int64 [N], others as the data set gives them (a Python float as f32; arrays and tensors by their
@@ -77,7 +78,8 @@ class DataLoader:
                  memory_format: Literal['channels_last', 'contiguous'] = 'channels_last', image: str | int | None = None,
                  label: str | int | None = None, thread_safe: bool = False, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
                  bad_sample_budget: int = 1000, quarantine: str | os.PathLike = '', memory_limit: int = 0,
-                 jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike | None = None) -> None:
+                 jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike | None = None,
+                 jpeg_index_disk: int = 4 << 30) -> None:
         _refuse("batch_sampler", batch_sampler, "batches are the engine's: see Dataset.bucket for batches by length")
         _refuse("worker_init_fn", worker_init_fn, "workers are threads of the engine, not processes")
         _refuse("multiprocessing_context", multiprocessing_context, "workers are threads of the engine, not processes")
@@ -123,7 +125,8 @@ class DataLoader:
             slots = prefetch_factor * (num_workers or len(os.sched_getaffinity(0))) + 1
         self._options = dict(epochs=-1, workers=num_workers, slots=slots, memory_limit=memory_limit,
                              bad_samples=bad_samples, bad_sample_budget=bad_sample_budget, quarantine=quarantine,
-                             jpeg_index_memory=jpeg_index_memory, jpeg_index_directory=jpeg_index_directory, seed=seed,
+                             jpeg_index_memory=jpeg_index_memory, jpeg_index_directory=jpeg_index_directory,
+                             jpeg_index_disk=jpeg_index_disk, seed=seed,
                              page_lock=_page_lock() if self.pin_memory else None)
         self._iterator = None
         self._state = None  # after the last batch that was delivered

@@ -115,6 +115,7 @@ class Iterator:
     jpeg_index_memory: bytes for indices that let later epochs skip to their crops; 0: none; -1: a sixteenth of memory
     jpeg_index_directory: folder that keeps these indices for later runs; '': none are kept or read; None: the user's
         cache folder ($XDG_CACHE_HOME or ~/.cache), in runs of several epochs over 500 photos and more
+    jpeg_index_disk: bytes that all of them may take in that folder
     autotune: as few workers as the consumer needs
     page_lock: (register, unregister), for memory that a device copies from: register(address, bytes) is called for the
         memory of every batch when it is made, unregister(address) before it is given back, each on any thread
@@ -128,14 +129,15 @@ class Iterator:
                  seed: int | None = None, start: State | str | None = None, raw_images: bool = False,
                  pad_last: bool = False, pull: bool = False, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
                  bad_sample_budget: int = 1000, quarantine: str | os.PathLike = '', jpeg_index_memory: int = -1,
-                 jpeg_index_directory: str | os.PathLike | None = None, autotune: bool = False,
-                 page_lock: tuple[Callable[[int, int], Any], Callable[[int], Any]] | None = None,
+                 jpeg_index_directory: str | os.PathLike | None = None, jpeg_index_disk: int = 4 << 30,
+                 autotune: bool = False, page_lock: tuple[Callable[[int, int], Any], Callable[[int], Any]] | None = None,
                  disabled_passes: Sequence[str] = ()) -> None:
         self._core = _core.Iterator(
             dataset._core, epochs=epochs, workers=workers, memory_limit=memory_limit, slots=slots, seed=seed,
             start=_state_text(start), raw_images=raw_images, pad_last=pad_last, pull=pull, bad_samples=bad_samples,
             bad_sample_budget=bad_sample_budget, quarantine=quarantine, jpeg_index_memory=jpeg_index_memory,
-            jpeg_index_directory=jpeg_index_directory, autotune=autotune, page_lock=page_lock, disabled_passes=disabled_passes)
+            jpeg_index_directory=jpeg_index_directory, jpeg_index_disk=jpeg_index_disk, autotune=autotune,
+            page_lock=page_lock, disabled_passes=disabled_passes)
 
     def __iter__(self) -> Iterator:
         return self
