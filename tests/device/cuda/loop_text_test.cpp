@@ -99,7 +99,8 @@ TEST(CudaLoopTexts, ATextForManyTensorsUpdatesEachAsItsOwnLoopDoes) {
     outputs.push_back({t[0].raw(), t[1].raw(), t[2].raw()});  // in place
   }
   std::vector<LoopTensor> list;
-  for (std::size_t i = 0; i < tensors.size(); ++i) list.push_back({inputs[i].data(), outputs[i].data(), tensors[i][0].elements()});
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    list.push_back({inputs[i].data(), outputs[i].data(), tensors[i][0].elements()});
   int launches = 0;
   kernel.give(
       [&](const KernelLaunch& launch) {
