@@ -53,10 +53,12 @@ void expect_convolution(int round, bool plain) {
   ConvolutionCase c = random_convolution(values, type, plain);
   if (plain) c.s.result = type;
   const bool f32_results = c.s.result != type;
-  ASSERT_EQ(is_depthwise(c.s), plain || (c.s.groups == c.s.c && c.s.k == c.s.c && c.s.r == 3 && c.s.s == 3 && c.s.dilation_h == 1));
+  ASSERT_EQ(is_depthwise(c.s),
+            plain || (c.s.groups == c.s.c && c.s.k == c.s.c && c.s.r == 3 && c.s.s == 3 && c.s.dilation_h == 1));
   c.attributes.set("f32_results", f32_results);
   const bool with_bias = values.coin(), wide = values.coin(), addend = !plain && values.coin(), relu = values.coin();
-  const Tensor x = values.uniform(type, c.image), w = values.uniform(type, c.weight), dy = values.uniform(type, c.result);
+  const Tensor x = values.uniform(type, c.image), w = values.uniform(type, c.weight),
+               dy = values.uniform(type, c.result);
   const Tensor bias = values.uniform(wide ? DType::f32 : type, {c.s.k}), more = values.uniform(c.s.result, c.result);
   const Tensor gate = values.special(c.s.result, c.image);
   std::vector<Tensor> inputs = {x, w};
@@ -85,7 +87,11 @@ void expect_convolution(int round, bool plain) {
   EXPECT_EQ(outside_band(y, reference_of("conv2d", inputs, forward)[0], band, 1), "");
   Attributes data = c.attributes;
   data.set("input", c.image.dims());
-  EXPECT_EQ(outside_band(dx, reference_of("conv2d_bwd_data", f32_results ? std::vector{dy, w} : std::vector{dy, w, gate}, data)[0], band, 1), "");
+  EXPECT_EQ(
+      outside_band(
+          dx, reference_of("conv2d_bwd_data", f32_results ? std::vector{dy, w} : std::vector{dy, w, gate}, data)[0],
+          band, 1),
+      "");
   Attributes weights = c.attributes;
   weights.set("kernel", Integers{c.s.r, c.s.s});
   EXPECT_EQ(outside_band(dw, reference_of("conv2d_bwd_weights", {x, dy}, weights)[0], band, 1), "");
@@ -113,7 +119,8 @@ TEST(CudaProducts, DirectOnesGiveTheReferencesResultsThreeWays) {
     e.bias_type = type;
     e.relu = true;
     direct_product(run_on_host, {type, type, n, k, c, c, 1, 1, c}, x.raw(), w.raw(), e, y.raw());
-    EXPECT_EQ(outside_band(y, reference_of("dense", {x, w, bias}, {{"activation", std::string("relu")}})[0], band, 1), "");
+    EXPECT_EQ(outside_band(y, reference_of("dense", {x, w, bias}, {{"activation", std::string("relu")}})[0], band, 1),
+              "");
     direct_product(run_on_host, {type, type, n, c, k, k, 1, c, 1}, dy.raw(), w.raw(), {}, dx.raw());
     EXPECT_EQ(outside_band(dx, reference_of("dense_bwd_data", {dy, w})[0], band, 1), "");
     direct_product(run_on_host, {type, type, k, c, n, 1, k, c, 1}, dy.raw(), x.raw(), {}, dw.raw());

@@ -56,7 +56,8 @@ void copies(Cases& cases) {
         c.result(y, to, n);
       });
     }
-    const std::int64_t b = pick(random, {1, 3}), r = pick(random, {1, 31, 32, 33, 70}), k = pick(random, {1, 3, 64, 65});
+    const std::int64_t b = pick(random, {1, 3}), r = pick(random, {1, 31, 32, 33, 70}),
+                       k = pick(random, {1, 3, 64, 65});
     const std::size_t size = static_cast<std::size_t>(pick(random, {1, 2, 4, 8}));
     cases.add("transpose " + text(b) + "x" + text(r) + "x" + text(k) + " of " + text(static_cast<std::int64_t>(size)),
               type, [=](CaseRun& c) {
@@ -65,7 +66,8 @@ void copies(Cases& cases) {
                 transpose(c.sink(), size, x, y, b, r, k);
                 c.result(y, DType::u8, bytes);
               });
-    const std::int64_t from = pick(random, {1, 3, 8, 48}), to = pick(random, {1, 3, 8, 48}), rows = pick(random, {1, 9, 121});
+    const std::int64_t from = pick(random, {1, 3, 8, 48}), to = pick(random, {1, 3, 8, 48}),
+                       rows = pick(random, {1, 9, 121});
     cases.add("resize_rows " + text(from) + " to " + text(to), type, [=](CaseRun& c) {
       for (DType kept : {DType::f32, type}) {
         for (DType as : {DType::f32, type}) {
@@ -77,7 +79,8 @@ void copies(Cases& cases) {
     });
     cases.add("strided_copy", type, [=](CaseRun& c) {
       // Axes [3][r][k] of which the middle one is padded and goes backwards.
-      void *x = c.bytes(3 * r * k * static_cast<std::int64_t>(size)), *y = c.noise(static_cast<std::size_t>(3 * (r + 4) * k) * size);
+      void *x = c.bytes(3 * r * k * static_cast<std::int64_t>(size)),
+           *y = c.noise(static_cast<std::size_t>(3 * (r + 4) * k) * size);
       const CopyAxis axes[] = {{3, (r + 4) * k, 0, 1, 3, r * k}, {r + 4, k, r + 1, -1, r, k}, {k, 1, 0, 1, k, 1}};
       strided_copy(c.sink(), size, x, y, axes);
       c.result(y, DType::u8, 3 * (r + 4) * k * static_cast<std::int64_t>(size));
@@ -92,7 +95,8 @@ void copies(Cases& cases) {
 
 void batch_norms(Cases& cases) {
   cases.each([&](std::mt19937& random, DType type) {
-    const BatchNorm norm{type, pick(random, {2, 3, 77, 256, 1025, 5000}), pick(random, {1, 3, 8, 12, 16, 24, 64, 200, 264}), 1e-5};
+    const BatchNorm norm{type, pick(random, {2, 3, 77, 256, 1025, 5000}),
+                         pick(random, {1, 3, 8, 12, 16, 24, 64, 200, 264}), 1e-5};
     const bool relu = random() % 2 != 0, addend = random() % 2 != 0, passed = random() % 2 != 0;
     const auto gate = static_cast<NormGate>(random() % 3);
     const std::int64_t all = norm.rows * norm.channels, ch = norm.channels;
@@ -171,11 +175,17 @@ void sums(Cases& cases) {
       reduce(c.sink(), all, x, y, scratch);
       c.result(y, type, 3);
     });
-    Reduction r{type, pick(random, {1, 4, 100}), pick(random, {1, 49, 1000, 40000}), pick(random, {1, 3, 40}), random() % 3 == 0, 1};
+    Reduction r{type,
+                pick(random, {1, 4, 100}),
+                pick(random, {1, 49, 1000, 40000}),
+                pick(random, {1, 3, 40}),
+                random() % 3 == 0,
+                1};
     if (r.outer * r.inner > 500 && r.reduced > 1000) r.reduced = 77;
-    cases.add((r.maximum ? "reduce_max " : "reduce_sum ") + text(r.outer) + "x" + text(r.reduced) + "x" + text(r.inner), type,
-              [=](CaseRun& c) {
-                void *x = c.values(type, r.outer * r.reduced * r.inner, r.maximum), *y = c.room(type, r.outer * r.inner);
+    cases.add((r.maximum ? "reduce_max " : "reduce_sum ") + text(r.outer) + "x" + text(r.reduced) + "x" + text(r.inner),
+              type, [=](CaseRun& c) {
+                void *x = c.values(type, r.outer * r.reduced * r.inner, r.maximum),
+                     *y = c.room(type, r.outer * r.inner);
                 void* scratch = c.noise(reduce_scratch(r));
                 reduce(c.sink(), r, x, y, scratch);
                 c.result(y, type, r.outer * r.inner);
@@ -195,7 +205,8 @@ void updates(Cases& cases) {
     cases.add("momentum_update " + text(tensors), type, [=](CaseRun& c) {
       MomentumUpdate u{};
       u.rate = static_cast<float*>(c.of(std::vector<float>{0.0731f}));
-      if (apply != 0) u.apply = static_cast<bool*>(c.of(std::vector<std::uint8_t>{static_cast<std::uint8_t>(apply - 1)}));
+      if (apply != 0)
+        u.apply = static_cast<bool*>(c.of(std::vector<std::uint8_t>{static_cast<std::uint8_t>(apply - 1)}));
       u.has_momentum = momentum;
       u.nesterov = nesterov;
       u.weight_decay = decay;
@@ -223,10 +234,12 @@ void updates(Cases& cases) {
       if (penalty) c.result(u.penalty, DType::f32, 1);
     });
     const bool special = random() % 2 != 0;
-    for (TensorsTotal total : {TensorsTotal::squares, TensorsTotal::norm, TensorsTotal::clip, TensorsTotal::all_finite}) {
+    for (TensorsTotal total :
+         {TensorsTotal::squares, TensorsTotal::norm, TensorsTotal::clip, TensorsTotal::all_finite}) {
       cases.add("tensors_total " + text(static_cast<int>(total)), type, [=](CaseRun& c) {
         std::vector<NormTensor> list;
-        for (std::int64_t n : sizes) list.push_back({c.values(type, n, special && total == TensorsTotal::all_finite), n});
+        for (std::int64_t n : sizes)
+          list.push_back({c.values(type, n, special && total == TensorsTotal::all_finite), n});
         void *y = c.room(DType::f32, 1), *scratch = c.noise(tensors_total_scratch(sizes));
         tensors_total(c.sink(), total, type, list, 1, 3, y, scratch);
         const bool flag = total == TensorsTotal::all_finite;
@@ -254,7 +267,8 @@ void pools(Cases& cases) {
     p.ow = (p.w + p.left + 1 - p.kw) / p.sw + 1;
     const bool padding = random() % 2 != 0;
     const std::int64_t image = p.n * p.h * p.w * p.c, pooled = p.n * p.oh * p.ow * p.c;
-    const std::string shape = " " + text(p.h) + "x" + text(p.w) + "x" + text(p.c) + " by " + text(p.kh) + "x" + text(p.kw);
+    const std::string shape =
+        " " + text(p.h) + "x" + text(p.w) + "x" + text(p.c) + " by " + text(p.kh) + "x" + text(p.kw);
     cases.add("max_pool" + shape, type, [=](CaseRun& c) {
       void *x = c.values(type, image, true), *y = c.room(type, pooled), *index = c.room(DType::u8, pooled);
       max_pool(c.sink(), p, x, y, index);
@@ -305,8 +319,8 @@ void losses(Cases& cases) {
       const auto* labels = static_cast<std::int32_t*>(c.labels(rows, classes + 1));
       void* bad = c.noise(static_cast<std::size_t>(rows) * 4);
       void* scratch = c.noise(top_k_scratch(rows));
-      top_k_accuracy(c.sink(), type, x, labels, masked ? c.values(type, rows, true) : nullptr, k, static_cast<float*>(hits), bad,
-                     rows, classes, scratch);
+      top_k_accuracy(c.sink(), type, x, labels, masked ? c.values(type, rows, true) : nullptr, k,
+                     static_cast<float*>(hits), bad, rows, classes, scratch);
       c.result(hits, DType::f32, 1);
       c.result(bad, DType::i32, rows);
     });
@@ -323,17 +337,20 @@ void others(Cases& cases) {
       dropout(c.sink(), type, x, y, step, key, 0.7, n);
       c.result(y, type, n);
     });
-    const ImageTailShape image{type, pick(random, {1, 3}), pick(random, {1, 9, 32}), pick(random, {1, 11, 34}), pick(random, {3, 8})};
+    const ImageTailShape image{type, pick(random, {1, 3}), pick(random, {1, 9, 32}), pick(random, {1, 11, 34}),
+                               pick(random, {3, 8})};
     const bool flips = random() % 2 != 0;
     std::array<float, 768> table;
     for (float& v : table) v = static_cast<float>(random()) * 0x1p-31f - 1;
     const std::int64_t pixels = image.n * image.h * image.w;
     cases.add("image_tail " + text(image.h) + "x" + text(image.w) + "x" + text(image.channels), type, [=](CaseRun& c) {
-      void *x = c.bytes(pixels * 3), *flip = flips ? c.bytes(image.n, 2) : nullptr, *y = c.room(type, pixels * image.channels);
+      void *x = c.bytes(pixels * 3), *flip = flips ? c.bytes(image.n, 2) : nullptr,
+           *y = c.room(type, pixels * image.channels);
       image_tail(c.sink(), image, x, flip, table, y);
       c.result(y, type, pixels * image.channels);
     });
-    const ImageBlocks blocks{pick(random, {2, 4}), pick(random, {0, 2}), pick(random, {0, 1}), (image.h + 5) / 2, (image.w + 3) / 2};
+    const ImageBlocks blocks{pick(random, {2, 4}), pick(random, {0, 2}), pick(random, {0, 1}), (image.h + 5) / 2,
+                             (image.w + 3) / 2};
     cases.add("image_tail_blocks " + text(image.h) + "x" + text(image.w), type, [=](CaseRun& c) {
       const std::int64_t all = image.n * blocks.rows * blocks.columns * blocks.side * blocks.side * 3;
       void *x = c.bytes(pixels * 3), *flip = flips ? c.bytes(image.n, 2) : nullptr, *y = c.room(type, all);
@@ -341,7 +358,8 @@ void others(Cases& cases) {
       c.result(y, type, all);
     });
     const std::int64_t ch = pick(random, {1, 3, 96, 300});
-    const Normalisation norm{type, ch * pick(random, {1, 7, 30}), ch, pick(random, {0, 2, 4}), 2, 1e-2, random() % 2 != 0 ? 0.75 : 0.6};
+    const Normalisation norm{type, ch * pick(random, {1, 7, 30}), ch, pick(random, {0, 2, 4}), 2,
+                             1e-2, random() % 2 != 0 ? 0.75 : 0.6};
     cases.add("local_response_norm " + text(ch), type, [=](CaseRun& c) {
       void *x = c.values(type, norm.elements), *dy = c.values(type, norm.elements);
       void *y = c.room(type, norm.elements), *dx = c.room(type, norm.elements);
@@ -377,7 +395,8 @@ void convolutions(Cases& cases) {
     const auto body = [=](const DirectShape& shape) {
       return [=](CaseRun& c) {
         const bool plain = is_depthwise(shape);
-        const std::int64_t image = shape.n * shape.h * shape.w * shape.c, result = shape.n * shape.oh * shape.ow * shape.k;
+        const std::int64_t image = shape.n * shape.h * shape.w * shape.c,
+                           result = shape.n * shape.oh * shape.ow * shape.k;
         const std::int64_t weights = shape.k * shape.r * shape.s * (shape.c / shape.groups);
         void *x = c.values(type, image), *w = c.values(type, weights), *dy = c.values(type, result);
         void *y = c.room(shape.result, result), *dx = c.room(shape.result, image), *dw = c.room(shape.result, weights);
@@ -418,7 +437,8 @@ void convolutions(Cases& cases) {
     p.b_row = turned ? p.columns : 1;
     p.b_column = turned ? 1 : p.inner;
     cases.add("direct_product", type, [=](CaseRun& c) {
-      void *a = c.values(type, p.rows * p.inner), *b = c.values(type, p.inner * p.columns), *y = c.room(p.result, p.rows * p.columns);
+      void *a = c.values(type, p.rows * p.inner), *b = c.values(type, p.inner * p.columns),
+           *y = c.room(p.result, p.rows * p.columns);
       Epilogue e{};
       if (bias) e.bias = c.values(DType::f32, p.columns);
       e.relu = more;

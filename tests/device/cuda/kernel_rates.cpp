@@ -71,12 +71,14 @@ void pools(std::vector<KernelRate>& rates, DType type, const Pool& shape, const 
     return [=, &c] { max_pool(c.sink(), p, from, to, where); };
   }));
   rates.push_back(rate("max_pool_gradient " + name, x + 2 * y + index, [=](CaseRun& c) {
-    void *dy = c.many(type, pooled), *gate = c.many(type, pooled), *dx = c.room(type, image), *where = c.bytes(pooled, 9);
+    void *dy = c.many(type, pooled), *gate = c.many(type, pooled), *dx = c.room(type, image),
+         *where = c.bytes(pooled, 9);
     return [=, &c] { max_pool_gradient(c.sink(), p, dy, where, gate, dx); };
   }));
 }
 
-void depthwises(std::vector<KernelRate>& rates, DType type, std::int64_t side, std::int64_t channels, std::int64_t stride) {
+void depthwises(std::vector<KernelRate>& rates, DType type, std::int64_t side, std::int64_t channels,
+                std::int64_t stride) {
   DirectShape s{};
   s.type = s.result = type;
   s.n = 256;
@@ -88,8 +90,8 @@ void depthwises(std::vector<KernelRate>& rates, DType type, std::int64_t side, s
   s.stride_h = s.stride_w = stride;
   const std::int64_t image = s.n * s.h * s.w * s.c, result = s.n * s.oh * s.ow * s.k;
   const double bytes = static_cast<double>(image + result) * static_cast<double>(size_of(type));
-  const std::string name = " " + std::string(name_of(type)) + " " + std::to_string(side) + "x" + std::to_string(channels) +
-                           " stride " + std::to_string(stride);
+  const std::string name = " " + std::string(name_of(type)) + " " + std::to_string(side) + "x" +
+                           std::to_string(channels) + " stride " + std::to_string(stride);
   rates.push_back(rate("depthwise" + name, bytes, [=](CaseRun& c) {
     void *x = c.many(type, image), *w = c.values(type, 9 * channels), *y = c.room(type, result);
     return [=, &c] { depthwise(c.sink(), s, x, w, {}, y); };
@@ -166,7 +168,8 @@ std::vector<KernelRate> kernel_rates() {
     const std::int64_t pixels = 1024 * 224 * 224;
     rates.push_back(rate("image_tail bf16 1024x224x224x" + std::to_string(channels),
                          static_cast<double>(pixels * (3 + 2 * channels)), [=](CaseRun& c) {
-                           void *x = c.bytes(pixels * 3), *flip = c.bytes(1024, 2), *y = c.room(DType::bf16, pixels * channels);
+                           void *x = c.bytes(pixels * 3), *flip = c.bytes(1024, 2),
+                                *y = c.room(DType::bf16, pixels * channels);
                            std::array<float, 768> table{};
                            for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(i) / 99;
                            return [=, &c] { image_tail(c.sink(), s, x, flip, table, y); };
@@ -188,7 +191,8 @@ std::vector<KernelRate> kernel_rates() {
     return [=, &c] { local_response_norm(c.sink(), lrn, x, y); };
   }));
   rates.push_back(rate("local_response_norm_gradient bf16", 3 * lrn_bytes, [=](CaseRun& c) {
-    void *x = c.many(DType::bf16, lrn.elements), *dy = c.many(DType::bf16, lrn.elements), *dx = c.room(DType::bf16, lrn.elements);
+    void *x = c.many(DType::bf16, lrn.elements), *dy = c.many(DType::bf16, lrn.elements),
+         *dx = c.room(DType::bf16, lrn.elements);
     return [=, &c] { local_response_norm_gradient(c.sink(), lrn, x, dy, dx); };
   }));
   rates.push_back(rate("softmax_cross_entropy bf16 1024x1000", 1024.0 * 1000 * 4, [=](CaseRun& c) {

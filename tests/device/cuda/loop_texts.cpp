@@ -59,7 +59,8 @@ LoopCase random_loop(unsigned seed) {
     }
     const DType type = kLoopTypes[values.random()() % std::size(kLoopTypes)];
     if (is_floating(type))
-      c.operands.push_back(values.coin() ? values.special(type, Shape(dims)) : values.uniform(type, Shape(dims), -3, 3));
+      c.operands.push_back(values.coin() ? values.special(type, Shape(dims))
+                                         : values.uniform(type, Shape(dims), -3, 3));
     else if (type == DType::i32)
       c.operands.push_back(values.integers(type, Shape(dims), 1 << 30));
     else
@@ -94,15 +95,17 @@ std::unique_ptr<LoopKernel> kernel_of(const LoopCase& c) {
   std::vector<DType> types;
   for (const ValueType& r : c.results) types.push_back(r.dtype);
   const Shape shape = broadcast_shape("loop", inputs);
-  auto made = loop_text(loop::parse(c.expression, static_cast<int>(c.operands.size())), Arithmetic::f32, shape, inputs, types);
+  auto made =
+      loop_text(loop::parse(c.expression, static_cast<int>(c.operands.size())), Arithmetic::f32, shape, inputs, types);
   if (const auto* refusal = std::get_if<Refusal>(&made)) throw Error(c.expression + ": " + refusal->reason);
   return std::make_unique<LoopKernel>(std::get<LoopText>(std::move(made)), shape);
 }
 
 CompiledTexts::CompiledTexts(const std::vector<std::string>& texts) {
   static int count = 0;
-  folder_ = (std::filesystem::temp_directory_path() /
-             ("loops_" + std::to_string(::getpid()) + "_" + std::to_string(count++))).string();
+  folder_ =
+      (std::filesystem::temp_directory_path() / ("loops_" + std::to_string(::getpid()) + "_" + std::to_string(count++)))
+          .string();
   std::filesystem::create_directories(folder_);
   const char* const given = std::getenv("CXX");
   const std::string compiler = given != nullptr ? given : "g++";
@@ -119,8 +122,8 @@ CompiledTexts::CompiledTexts(const std::vector<std::string>& texts) {
       source << texts[i] << "\n}\n";
     }
     source.close();
-    const std::string command = compiler + " -std=c++20 -O0 -ffp-contract=off -shared -fPIC -w -o " + name + ".so " + name +
-                                ".cpp -lm > " + name + ".log 2>&1";
+    const std::string command = compiler + " -std=c++20 -O0 -ffp-contract=off -shared -fPIC -w -o " + name + ".so " +
+                                name + ".cpp -lm > " + name + ".log 2>&1";
     if (std::system(command.c_str()) != 0) {
       std::ifstream log(name + ".log");
       throw Error(command + "\n" + std::string(std::istreambuf_iterator<char>(log), {}).substr(0, 2000));
@@ -140,9 +143,10 @@ void CompiledTexts::run(const KernelLaunch& launch) const {
   for (void* library : libraries_) {
     void* const found = dlsym(library, std::string(launch.kernel.symbol).c_str());
     if (found == nullptr) continue;
-    const unsigned grid[] = {launch.blocks.x, launch.blocks.y, launch.blocks.z}, block[] = {launch.kernel.threads, 1, 1};
+    const unsigned grid[] = {launch.blocks.x, launch.blocks.y, launch.blocks.z},
+                   block[] = {launch.kernel.threads, 1, 1};
     reinterpret_cast<void (*)(const unsigned*, const unsigned*, unsigned, const void*)>(found)(grid, block, 0,
-                                                                                              launch.parameters);
+                                                                                               launch.parameters);
     return;
   }
   throw Error("no kernel " + std::string(launch.kernel.symbol));

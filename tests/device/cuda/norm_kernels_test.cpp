@@ -95,10 +95,9 @@ TEST(CudaBatchNorm, TheGradientGivesTheReferencesResultsThroughEachGate) {
     if (gate == NormGate::of_y) inputs.push_back(values.special(type, shape));
     if (addend) inputs.push_back(values.uniform(type, shape));
     const char* const gates[] = {"none", "of_x", "of_y"};
-    const auto expected = reference_of("batch_norm_bwd", inputs,
-                                       {{"gate", std::string(gates[static_cast<int>(gate)])},
-                                        {"addend", addend},
-                                        {"passed", passed}});
+    const auto expected =
+        reference_of("batch_norm_bwd", inputs,
+                     {{"gate", std::string(gates[static_cast<int>(gate)])}, {"addend", addend}, {"passed", passed}});
     const BatchNorm norm{type, shape[0], shape[1], 1e-5};
     auto memory = scratch(batch_norm_scratch(norm));
     Tensor dx = noise(type, shape), g = noise(type, shape);
@@ -159,7 +158,8 @@ TEST(CudaReductions, SumsMeansAndMaximaGiveTheReferencesResults) {
     const Tensor x = kind == 2 ? values.special(type, shape) : values.uniform(type, shape);
     const char* const ops[] = {"reduce_sum", "reduce_mean", "reduce_max"};
     const auto expected = reference_of(ops[kind], {x}, {{"axes", Integers{1}}})[0];
-    const Reduction r{type, shape[0], shape[1], shape[2], kind == 2, kind == 1 ? 1.0 / static_cast<double>(shape[1]) : 1};
+    const Reduction r{type,     shape[0],  shape[1],
+                      shape[2], kind == 2, kind == 1 ? 1.0 / static_cast<double>(shape[1]) : 1};
     auto memory = scratch(reduce_scratch(r));
     Tensor y = noise(type, expected.shape());
     reduce(run_on_host, r, x.raw(), y.raw(), memory.data());

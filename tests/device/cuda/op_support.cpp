@@ -28,7 +28,8 @@ Tensor Values::special(DType type, Shape shape) {
 
 Tensor Values::integers(DType type, Shape shape, int below) {
   Tensor t(type, std::move(shape));
-  for (std::int64_t i = 0; i < t.elements(); ++i) t.set(i, static_cast<double>(random_() % static_cast<unsigned>(below)));
+  for (std::int64_t i = 0; i < t.elements(); ++i)
+    t.set(i, static_cast<double>(random_() % static_cast<unsigned>(below)));
   return t;
 }
 

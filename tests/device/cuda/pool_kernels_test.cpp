@@ -32,7 +32,8 @@ PoolCase random_pool(Values& values, DType type) {
   const std::int64_t bottom = values.pick({0, p.kh - 1}), right = values.pick({0, p.kw - 1});
   p.oh = (p.h + p.top + bottom - p.kh) / p.sh + 1;
   p.ow = (p.w + p.left + right - p.kw) / p.sw + 1;
-  c.attributes = {{"kernel", Integers{p.kh, p.kw}}, {"stride", Integers{p.sh, p.sw}},
+  c.attributes = {{"kernel", Integers{p.kh, p.kw}},
+                  {"stride", Integers{p.sh, p.sw}},
                   {"pad", Integers{p.top, bottom, p.left, right}}};
   c.image = {p.n, p.h, p.w, p.c};
   c.pooled = {p.n, p.oh, p.ow, p.c};
@@ -153,7 +154,8 @@ TEST(CudaMetrics, HitsAreTheReferencesWithTiesMasksAndInfinities) {
     const Tensor mask = values.integers(type, {rows}, 2);
     std::vector<Tensor> inputs = {x, labels};
     if (masked) inputs.push_back(mask);
-    const auto expected = k == 0 ? reference_of("argmax_accuracy", inputs) : reference_of("top_k_accuracy", inputs, {{"k", k}});
+    const auto expected =
+        k == 0 ? reference_of("argmax_accuracy", inputs) : reference_of("top_k_accuracy", inputs, {{"k", k}});
     auto memory = scratch(top_k_scratch(rows));
     Tensor hits = noise(DType::f32, {});
     top_k_accuracy(run_on_host, type, x.raw(), labels.data<std::int32_t>(), masked ? mask.raw() : nullptr, k,

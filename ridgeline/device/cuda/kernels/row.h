@@ -77,9 +77,9 @@ void give(LaunchSink sink, const typename Body::Parameters& parameters) {
 }
 
 // For a list of kernels, at namespace scope, and for the array of their rows.
-#define RIDGELINE_SYMBOL(symbol, ...)                \
-  template <>                                        \
-  struct SymbolOf<__VA_ARGS__> {                     \
+#define RIDGELINE_SYMBOL(symbol, ...)                  \
+  template <>                                          \
+  struct SymbolOf<__VA_ARGS__> {                       \
     static constexpr std::string_view value = #symbol; \
   };
 #define RIDGELINE_ROW(symbol, ...) &kRow<__VA_ARGS__>,
