@@ -7,7 +7,7 @@
 namespace ridgeline::cuda::testing {
 namespace {
 
-constexpr int kRounds = 45;
+constexpr int kConvolutionRounds = 45;
 
 struct ConvolutionCase {
   DirectShape s;
@@ -98,15 +98,15 @@ void expect_convolution(int round, bool plain) {
 }
 
 TEST(CudaConvolutions, DirectOnesGiveTheReferencesResultsThreeWays) {
-  for (int round = 0; round < kRounds; ++round) expect_convolution(round, false);
+  for (int round = 0; round < kConvolutionRounds; ++round) expect_convolution(round, false);
 }
 
 TEST(CudaConvolutions, DepthwiseOnesGiveTheReferencesResultsThreeWays) {
-  for (int round = 0; round < kRounds; ++round) expect_convolution(round, true);
+  for (int round = 0; round < kConvolutionRounds; ++round) expect_convolution(round, true);
 }
 
 TEST(CudaProducts, DirectOnesGiveTheReferencesResultsThreeWays) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kConvolutionRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     const DType type = kStorageTypes[round % 3];
     const std::int64_t n = values.pick({1, 7, 33}), c = values.pick({1, 5, 70}), k = values.pick({1, 9, 40});

@@ -7,10 +7,10 @@
 namespace ridgeline::cuda::testing {
 namespace {
 
-constexpr int kRounds = 40;
+constexpr int kNormRounds = 40;
 
 TEST(CudaBatchNorm, TrainingGivesTheReferencesResultsAndStatistics) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kNormRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     const DType type = kStorageTypes[round % 3];
     const Shape shape{values.pick({1, 2, 5}), values.pick({2, 7, 13}), values.pick({1, 3, 30}),
@@ -52,7 +52,7 @@ TEST(CudaBatchNorm, TrainingGivesTheReferencesResultsAndStatistics) {
 }
 
 TEST(CudaBatchNorm, EvaluationGivesTheReferencesResults) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kNormRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     const DType type = kStorageTypes[round % 3];
     const Shape shape{values.pick({1, 70, 513}), values.pick({1, 3, 8, 16, 24, 40, 264})};
@@ -83,7 +83,7 @@ TEST(CudaBatchNorm, EvaluationGivesTheReferencesResults) {
 }
 
 TEST(CudaBatchNorm, TheGradientGivesTheReferencesResultsThroughEachGate) {
-  for (int round = 0; round < 2 * kRounds; ++round) {
+  for (int round = 0; round < 2 * kNormRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     const DType type = kStorageTypes[round % 3];
     const Shape shape{values.pick({2, 70, 513}), values.pick({1, 3, 8, 16, 24, 40, 264})};
@@ -131,7 +131,7 @@ TEST(CudaBatchNorm, TheGradientGivesTheReferencesResultsThroughEachGate) {
 }
 
 TEST(CudaLocalResponseNorm, BothWaysGiveTheReferencesResults) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kNormRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     const DType type = kStorageTypes[round % 3];
     const Shape shape{values.pick({1, 3, 50}), values.pick({1, 3, 5, 96, 300})};
@@ -150,7 +150,7 @@ TEST(CudaLocalResponseNorm, BothWaysGiveTheReferencesResults) {
 }
 
 TEST(CudaReductions, SumsMeansAndMaximaGiveTheReferencesResults) {
-  for (int round = 0; round < 3 * kRounds; ++round) {
+  for (int round = 0; round < 3 * kNormRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     const DType type = kStorageTypes[round % 3];
     const Shape shape{values.pick({1, 3, 33}), values.pick({1, 49, 700, 20000}), values.pick({1, 2, 31, 33})};
@@ -168,7 +168,7 @@ TEST(CudaReductions, SumsMeansAndMaximaGiveTheReferencesResults) {
 }
 
 TEST(CudaReductions, ColumnSumsGiveTheReferencesSums) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kNormRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     const DType type = kStorageTypes[round % 3];
     const Shape shape{values.pick({1, 31, 1000, 5000}), values.pick({1, 3, 8, 24, 264})};

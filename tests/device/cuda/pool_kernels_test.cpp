@@ -7,7 +7,7 @@
 namespace ridgeline::cuda::testing {
 namespace {
 
-constexpr int kRounds = 60;
+constexpr int kPoolRounds = 60;
 
 struct PoolCase {
   Pool pool;
@@ -41,7 +41,7 @@ PoolCase random_pool(Values& values, DType type) {
 }
 
 TEST(CudaPools, MaximaAndTheirPlacesAreTheReferencesWithNaNAndInfinities) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kPoolRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     const PoolCase c = random_pool(values, kStorageTypes[round % 3]);
     const Tensor x = values.special(c.pool.type, c.image);
@@ -54,7 +54,7 @@ TEST(CudaPools, MaximaAndTheirPlacesAreTheReferencesWithNaNAndInfinities) {
 }
 
 TEST(CudaPools, TheGradientOfAMaximumPassesTheGateOfTheReluInFront) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kPoolRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     PoolCase c = random_pool(values, kStorageTypes[round % 3]);
     const DType type = c.pool.type;
@@ -75,7 +75,7 @@ TEST(CudaPools, TheGradientOfAMaximumPassesTheGateOfTheReluInFront) {
 }
 
 TEST(CudaPools, AveragesAndTheirGradientAreTheReferences) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kPoolRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     PoolCase c = random_pool(values, kStorageTypes[round % 3]);
     const DType type = c.pool.type;
@@ -92,7 +92,7 @@ TEST(CudaPools, AveragesAndTheirGradientAreTheReferences) {
 }
 
 TEST(CudaLosses, SoftmaxCrossEntropyAndItsGradientAreTheReferences) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kPoolRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     const DType type = kStorageTypes[round % 3];
     const std::int64_t rows = values.pick({1, 7, 64}), classes = values.pick({1, 2, 10, 127, 128, 129, 1000});
@@ -143,7 +143,7 @@ TEST(CudaLosses, ABadLabelMakesNaNAndIsNamed) {
 }
 
 TEST(CudaMetrics, HitsAreTheReferencesWithTiesMasksAndInfinities) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kPoolRounds; ++round) {
     Values values(static_cast<unsigned>(round));
     const DType type = kStorageTypes[round % 3];
     const std::int64_t rows = values.pick({1, 7, 300}), classes = values.pick({1, 2, 10, 129});

@@ -59,12 +59,11 @@ void batch_norm_train(LaunchSink sink, const BatchNorm& norm, const BatchNormTra
       constexpr int V = decltype(width)::value;
       const RowTiles tiles = sum_tiles(norm, V);
       give<NormSums<T, V>>(sink, {in<T>(a.x), scratch.partial, tiles});
-      give<NormStatistics<T>>(
-          sink, {in<T>(a.x), scratch.partial, tiles.chunks, norm.rows, norm.channels, norm.epsilon, a.momentum, a.gamma,
-                 a.running_mean, a.running_var, a.mean, a.inv_std, a.new_running_mean, a.new_running_var,
-                 scratch.factors[0]});
-      give<Normalise<T, V>>(sink, {in<T>(a.x), in<T>(a.addend), out<T>(a.y), a.mean, scratch.factors[0], a.beta,
-                                   a.relu, pass_tiles(norm, V)});
+      give<NormStatistics<T>>(sink, {in<T>(a.x), scratch.partial, tiles.chunks, norm.rows, norm.channels, norm.epsilon,
+                                     a.momentum, a.gamma, a.running_mean, a.running_var, a.mean, a.inv_std,
+                                     a.new_running_mean, a.new_running_var, scratch.factors[0]});
+      give<Normalise<T, V>>(sink, {in<T>(a.x), in<T>(a.addend), out<T>(a.y), a.mean, scratch.factors[0], a.beta, a.relu,
+                                   pass_tiles(norm, V)});
     });
   });
 }
@@ -75,8 +74,8 @@ void batch_norm_eval(LaunchSink sink, const BatchNorm& norm, const BatchNormEval
   with_type(norm.type, [&]<class T>(T) {
     with_width<T>(norm, {a.x, a.addend, a.y}, [&](auto width) {
       constexpr int V = decltype(width)::value;
-      give<Normalise<T, V>>(sink, {in<T>(a.x), in<T>(a.addend), out<T>(a.y), a.mean, scratch.factors[0], a.beta,
-                                   a.relu, pass_tiles(norm, V)});
+      give<Normalise<T, V>>(sink, {in<T>(a.x), in<T>(a.addend), out<T>(a.y), a.mean, scratch.factors[0], a.beta, a.relu,
+                                   pass_tiles(norm, V)});
     });
   });
 }
@@ -88,8 +87,8 @@ void batch_norm_gradient(LaunchSink sink, const BatchNorm& norm, const BatchNorm
       constexpr int V = decltype(width)::value;
       const RowTiles tiles = sum_tiles(norm, V);
       GatedGradient<T, V> gradient{in<T>(a.x), in<T>(a.dy), in<T>(a.addend), in<T>(a.y), gate_of(a.gate)};
-      give<NormGradientSums<T, V>>(
-          sink, {gradient, a.mean, a.inv_std, a.gamma, a.beta, out<T>(a.g), scratch.partial, tiles});
+      give<NormGradientSums<T, V>>(sink,
+                                   {gradient, a.mean, a.inv_std, a.gamma, a.beta, out<T>(a.g), scratch.partial, tiles});
       give<NormGradientFactors>(sink, {scratch.partial, tiles.chunks, norm.rows, norm.channels, a.gamma, a.inv_std,
                                        a.dgamma, a.dbeta, scratch.factors[0], scratch.factors[1], scratch.factors[2]});
       if (a.g != nullptr) gradient = {in<T>(a.x), in<T>(a.g), nullptr, nullptr, Gate::none};

@@ -103,8 +103,7 @@ struct NormStatistics {
       p.inv_std[c] = static_cast<float>(inv_std);
       p.scale[c] = p.gamma[c] * p.inv_std[c];
       const double kept = 1 - p.momentum;
-      p.new_running_mean[c] =
-          static_cast<float>(kept * static_cast<double>(p.running_mean[c]) + p.momentum * mean);
+      p.new_running_mean[c] = static_cast<float>(kept * static_cast<double>(p.running_mean[c]) + p.momentum * mean);
       p.new_running_var[c] =
           static_cast<float>(kept * static_cast<double>(p.running_var[c]) + p.momentum * (squares / (count - 1)));
     });

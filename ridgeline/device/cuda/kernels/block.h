@@ -4,10 +4,9 @@
 //
 //   struct Body {
 //     struct Parameters { ... };                    // plain data, passed by value
-//     struct Shared { ... };                        // plain data; what the threads of a block share, undefined at first
-//     static constexpr int kThreads = 256;          // of a block
-//     static Blocks blocks(const Parameters&);      // of the grid
-//     static void pointers(const Parameters&, PointerList&);  // what it reads and writes (pointers.h)
+//     struct Shared { ... };                        // plain data; what the threads of a block share, undefined at
+//     first static constexpr int kThreads = 256;          // of a block static Blocks blocks(const Parameters&); // of
+//     the grid static void pointers(const Parameters&, PointerList&);  // what it reads and writes (pointers.h)
 //     template <class Block>
 //     static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared);
 //   };

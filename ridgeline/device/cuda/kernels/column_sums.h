@@ -69,21 +69,20 @@ struct ColumnTotals {
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
-    sum_chunks<1>(block, p.partial, p.chunks, p.channels, shared, [&](i64 c, const double(&sums)[1]) {
-      store_one(static_cast<float>(sums[0] * p.factor), p.y + c);
-    });
+    sum_chunks<1>(block, p.partial, p.chunks, p.channels, shared,
+                  [&](i64 c, const double(&sums)[1]) { store_one(static_cast<float>(sums[0] * p.factor), p.y + c); });
   }
 };
 
-#define RIDGELINE_COLUMN_SUMS_KERNELS(K)           \
-  K(column_sums_f32, ColumnSums<float, 4>)         \
-  K(column_sums_bf16, ColumnSums<bfloat16, 8>)     \
-  K(column_sums_f16, ColumnSums<float16, 8>)       \
-  K(column_sums_f32_1, ColumnSums<float, 1>)       \
-  K(column_sums_bf16_1, ColumnSums<bfloat16, 1>)   \
-  K(column_sums_f16_1, ColumnSums<float16, 1>)     \
-  K(column_totals_f32, ColumnTotals<float>)        \
-  K(column_totals_bf16, ColumnTotals<bfloat16>)    \
+#define RIDGELINE_COLUMN_SUMS_KERNELS(K)         \
+  K(column_sums_f32, ColumnSums<float, 4>)       \
+  K(column_sums_bf16, ColumnSums<bfloat16, 8>)   \
+  K(column_sums_f16, ColumnSums<float16, 8>)     \
+  K(column_sums_f32_1, ColumnSums<float, 1>)     \
+  K(column_sums_bf16_1, ColumnSums<bfloat16, 1>) \
+  K(column_sums_f16_1, ColumnSums<float16, 1>)   \
+  K(column_totals_f32, ColumnTotals<float>)      \
+  K(column_totals_bf16, ColumnTotals<bfloat16>)  \
   K(column_totals_f16, ColumnTotals<float16>)
 
 }  // namespace ridgeline::cuda

@@ -75,9 +75,7 @@ struct Fill {
   static constexpr int kThreads = 256;
   static constexpr int kEach = 4;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.words, kThreads * kEach))}; }
-  static void pointers(const Parameters& p, PointerList& list) {
-    list.writes(p.to, p.words);
-  }
+  static void pointers(const Parameters& p, PointerList& list) { list.writes(p.to, p.words); }
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
@@ -150,11 +148,11 @@ struct StridedCopy {
     const Word* from;
     Word* to;
     i64 elements;
-    Divisor extent[kAxes];    // of `to`, the innermost first
-    i64 stride[kAxes];        // of `to`, in elements
-    i64 from_stride[kAxes];   // of `from`, 0 where it is broadcast
-    i64 first[kAxes];         // position in `from` of index 0
-    i64 step[kAxes];          // positions that an index advances by
+    Divisor extent[kAxes];   // of `to`, the innermost first
+    i64 stride[kAxes];       // of `to`, in elements
+    i64 from_stride[kAxes];  // of `from`, 0 where it is broadcast
+    i64 first[kAxes];        // position in `from` of index 0
+    i64 step[kAxes];         // positions that an index advances by
     i64 from_extent[kAxes];
   };
   using Shared = Nothing;
@@ -222,28 +220,28 @@ struct ResizeRows {
   }
 };
 
-#define RIDGELINE_COPIES_KERNELS(K)                                                                       \
-  K(cast_f32_bf16, Cast<float, bfloat16>)                                                                 \
-  K(cast_bf16_f32, Cast<bfloat16, float>)                                                                 \
-  K(cast_f32_f16, Cast<float, float16>)                                                                   \
-  K(cast_f16_f32, Cast<float16, float>)                                                                   \
-  K(cast_bf16_f16, Cast<bfloat16, float16>)                                                               \
-  K(cast_f16_bf16, Cast<float16, bfloat16>)                                                               \
-  K(fill_words, Fill)                                                                                     \
-  K(transpose_1, Transpose<u8>)                                                                           \
-  K(transpose_2, Transpose<u16>)                                                                          \
-  K(transpose_4, Transpose<u32>)                                                                          \
-  K(transpose_8, Transpose<u64>)                                                                          \
-  K(strided_copy_1, StridedCopy<u8>)                                                                      \
-  K(strided_copy_2, StridedCopy<u16>)                                                                     \
-  K(strided_copy_4, StridedCopy<u32>)                                                                     \
-  K(strided_copy_8, StridedCopy<u64>)                                                                     \
-  K(resize_rows_f32, ResizeRows<float, float>)                                                            \
-  K(resize_rows_bf16, ResizeRows<bfloat16, bfloat16>)                                                     \
-  K(resize_rows_f16, ResizeRows<float16, float16>)                                                        \
-  K(resize_rows_f32_bf16, ResizeRows<float, bfloat16>)                                                    \
-  K(resize_rows_f32_f16, ResizeRows<float, float16>)                                                      \
-  K(resize_rows_bf16_f32, ResizeRows<bfloat16, float>)                                                    \
+#define RIDGELINE_COPIES_KERNELS(K)                    \
+  K(cast_f32_bf16, Cast<float, bfloat16>)              \
+  K(cast_bf16_f32, Cast<bfloat16, float>)              \
+  K(cast_f32_f16, Cast<float, float16>)                \
+  K(cast_f16_f32, Cast<float16, float>)                \
+  K(cast_bf16_f16, Cast<bfloat16, float16>)            \
+  K(cast_f16_bf16, Cast<float16, bfloat16>)            \
+  K(fill_words, Fill)                                  \
+  K(transpose_1, Transpose<u8>)                        \
+  K(transpose_2, Transpose<u16>)                       \
+  K(transpose_4, Transpose<u32>)                       \
+  K(transpose_8, Transpose<u64>)                       \
+  K(strided_copy_1, StridedCopy<u8>)                   \
+  K(strided_copy_2, StridedCopy<u16>)                  \
+  K(strided_copy_4, StridedCopy<u32>)                  \
+  K(strided_copy_8, StridedCopy<u64>)                  \
+  K(resize_rows_f32, ResizeRows<float, float>)         \
+  K(resize_rows_bf16, ResizeRows<bfloat16, bfloat16>)  \
+  K(resize_rows_f16, ResizeRows<float16, float16>)     \
+  K(resize_rows_f32_bf16, ResizeRows<float, bfloat16>) \
+  K(resize_rows_f32_f16, ResizeRows<float, float16>)   \
+  K(resize_rows_bf16_f32, ResizeRows<bfloat16, float>) \
   K(resize_rows_f16_f32, ResizeRows<float16, float>)
 
 }  // namespace ridgeline::cuda

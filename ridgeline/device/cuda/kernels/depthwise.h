@@ -55,35 +55,74 @@ struct Depthwise {
       float taps[kDepthwiseTaps][V];
       load_taps(p.w, channel, taps);
       const i32 row = static_cast<i32>(place.row) * s.sh - s.top;
+      const i32 first = static_cast<i32>(place.column) * kDepthwisePixels;
       const T* const image = p.x + static_cast<i64>(place.n) * s.h * s.w * s.c + channel;
+      float sums[kDepthwisePixels][V];
       RIDGELINE_UNROLL
       for (int pixel = 0; pixel < kDepthwisePixels; ++pixel) {
-        const i32 out = static_cast<i32>(place.column) * kDepthwisePixels + pixel;
-        if (out >= s.ow) return;
-        const i32 column = out * s.sw - s.left;
-        float sum[V];
         RIDGELINE_UNROLL
-        for (int v = 0; v < V; ++v) sum[v] = 0;
-        RIDGELINE_UNROLL
-        for (int r = 0; r < 3; ++r) {
-          RIDGELINE_UNROLL
-          for (int q = 0; q < 3; ++q) {
-            const i32 i = row + r, j = column + q;
-            if (i < 0 || i >= s.h || j < 0 || j >= s.w) continue;
-            float x[V];
-            load(image + (static_cast<i64>(i) * s.w + j) * s.c, x);
-            RIDGELINE_UNROLL
-            for (int v = 0; v < V; ++v) sum[v] = fused(x[v], taps[r * 3 + q][v], sum[v]);
-          }
-        }
+        for (int v = 0; v < V; ++v) sums[pixel][v] = 0;
+      }
+      if (s.sw == 1)
+        add<1>(s, image, row, first - s.left, taps, sums);
+      else if (s.sw == 2)
+        add<2>(s, image, row, first * 2 - s.left, taps, sums);
+      else
+        add<0>(s, image, row, first * s.sw - s.left, taps, sums);
+      RIDGELINE_UNROLL
+      for (int pixel = 0; pixel < kDepthwisePixels; ++pixel) {
+        if (first + pixel >= s.ow) return;
         RIDGELINE_UNROLL
         for (int v = 0; v < V; ++v) {
-          sum[v] += p.bias.at(channel + v);
-          if (p.relu) sum[v] = larger(sum[v], 0.0f);
+          sums[pixel][v] += p.bias.at(channel + v);
+          if (p.relu) sums[pixel][v] = larger(sums[pixel][v], 0.0f);
         }
-        store(sum, p.y + ((static_cast<i64>(place.n) * s.oh + place.row) * s.ow + out) * s.c + channel);
+        store(sums[pixel],
+              p.y + ((static_cast<i64>(place.n) * s.oh + place.row) * s.ow + first + pixel) * s.c + channel);
       }
     });
+  }
+
+ private:
+  // The sums of all pixels over the taps; with a known stride each element of x is read once for all of them.
+  template <int kStride>
+  static RIDGELINE_DEVICE void add(const PoolShape& s, const T* image, i32 row, i32 column,
+                                   const float (&taps)[kDepthwiseTaps][V], float (&sums)[kDepthwisePixels][V]) {
+    RIDGELINE_UNROLL
+    for (int r = 0; r < 3; ++r) {
+      const i32 i = row + r;
+      if (i < 0 || i >= s.h) continue;
+      const T* const line = image + static_cast<i64>(i) * s.w * s.c;
+      if constexpr (kStride > 0) {
+        RIDGELINE_UNROLL
+        for (int k = 0; k < kStride * (kDepthwisePixels - 1) + 3; ++k) {
+          const i32 j = column + k;
+          if (j < 0 || j >= s.w) continue;
+          float x[V];
+          load(line + static_cast<i64>(j) * s.c, x);
+          RIDGELINE_UNROLL
+          for (int pixel = 0; pixel < kDepthwisePixels; ++pixel) {
+            const int q = k - pixel * kStride;
+            if (q < 0 || q > 2) continue;
+            RIDGELINE_UNROLL
+            for (int v = 0; v < V; ++v) sums[pixel][v] = fused(x[v], taps[r * 3 + q][v], sums[pixel][v]);
+          }
+        }
+      } else {
+        RIDGELINE_UNROLL
+        for (int pixel = 0; pixel < kDepthwisePixels; ++pixel) {
+          RIDGELINE_UNROLL
+          for (int q = 0; q < 3; ++q) {
+            const i32 j = column + pixel * s.sw + q;
+            if (j < 0 || j >= s.w) continue;
+            float x[V];
+            load(line + static_cast<i64>(j) * s.c, x);
+            RIDGELINE_UNROLL
+            for (int v = 0; v < V; ++v) sums[pixel][v] = fused(x[v], taps[r * 3 + q][v], sums[pixel][v]);
+          }
+        }
+      }
+    }
   }
 };
 
@@ -129,7 +168,7 @@ struct DepthwiseDataGradient {
       RIDGELINE_UNROLL
       for (int r = 0; r < 3; ++r) lines[r] = window_of(static_cast<i32>(place.row) + s.top - r, p.stride_h, s.oh);
       RIDGELINE_NO_UNROLL  // else the tests of all pixels live at once, in too many registers
-      for (int pixel = 0; pixel < kDepthwisePixels; ++pixel) {
+          for (int pixel = 0; pixel < kDepthwisePixels; ++pixel) {
         const i32 column = static_cast<i32>(place.column) * kDepthwisePixels + pixel;
         if (column >= s.w) return;
         float sum[V];
@@ -249,27 +288,27 @@ struct DepthwiseWeightTotals {
   }
 };
 
-#define RIDGELINE_DEPTHWISE_KERNELS(K)                                     \
-  K(depthwise_f32, Depthwise<float, 4>)                                    \
-  K(depthwise_bf16, Depthwise<bfloat16, 4>)                                \
-  K(depthwise_f16, Depthwise<float16, 4>)                                  \
-  K(depthwise_f32_1, Depthwise<float, 1>)                                  \
-  K(depthwise_bf16_1, Depthwise<bfloat16, 1>)                              \
-  K(depthwise_f16_1, Depthwise<float16, 1>)                                \
-  K(depthwise_data_gradient_f32, DepthwiseDataGradient<float, 4>)          \
-  K(depthwise_data_gradient_bf16, DepthwiseDataGradient<bfloat16, 4>)      \
-  K(depthwise_data_gradient_f16, DepthwiseDataGradient<float16, 4>)        \
-  K(depthwise_data_gradient_f32_1, DepthwiseDataGradient<float, 1>)        \
-  K(depthwise_data_gradient_bf16_1, DepthwiseDataGradient<bfloat16, 1>)    \
-  K(depthwise_data_gradient_f16_1, DepthwiseDataGradient<float16, 1>)      \
-  K(depthwise_weight_sums_f32, DepthwiseWeightSums<float, 4>)              \
-  K(depthwise_weight_sums_bf16, DepthwiseWeightSums<bfloat16, 4>)          \
-  K(depthwise_weight_sums_f16, DepthwiseWeightSums<float16, 4>)            \
-  K(depthwise_weight_sums_f32_1, DepthwiseWeightSums<float, 1>)            \
-  K(depthwise_weight_sums_bf16_1, DepthwiseWeightSums<bfloat16, 1>)        \
-  K(depthwise_weight_sums_f16_1, DepthwiseWeightSums<float16, 1>)          \
-  K(depthwise_weight_totals_f32, DepthwiseWeightTotals<float>)             \
-  K(depthwise_weight_totals_bf16, DepthwiseWeightTotals<bfloat16>)         \
+#define RIDGELINE_DEPTHWISE_KERNELS(K)                                  \
+  K(depthwise_f32, Depthwise<float, 4>)                                 \
+  K(depthwise_bf16, Depthwise<bfloat16, 4>)                             \
+  K(depthwise_f16, Depthwise<float16, 4>)                               \
+  K(depthwise_f32_1, Depthwise<float, 1>)                               \
+  K(depthwise_bf16_1, Depthwise<bfloat16, 1>)                           \
+  K(depthwise_f16_1, Depthwise<float16, 1>)                             \
+  K(depthwise_data_gradient_f32, DepthwiseDataGradient<float, 4>)       \
+  K(depthwise_data_gradient_bf16, DepthwiseDataGradient<bfloat16, 4>)   \
+  K(depthwise_data_gradient_f16, DepthwiseDataGradient<float16, 4>)     \
+  K(depthwise_data_gradient_f32_1, DepthwiseDataGradient<float, 1>)     \
+  K(depthwise_data_gradient_bf16_1, DepthwiseDataGradient<bfloat16, 1>) \
+  K(depthwise_data_gradient_f16_1, DepthwiseDataGradient<float16, 1>)   \
+  K(depthwise_weight_sums_f32, DepthwiseWeightSums<float, 4>)           \
+  K(depthwise_weight_sums_bf16, DepthwiseWeightSums<bfloat16, 4>)       \
+  K(depthwise_weight_sums_f16, DepthwiseWeightSums<float16, 4>)         \
+  K(depthwise_weight_sums_f32_1, DepthwiseWeightSums<float, 1>)         \
+  K(depthwise_weight_sums_bf16_1, DepthwiseWeightSums<bfloat16, 1>)     \
+  K(depthwise_weight_sums_f16_1, DepthwiseWeightSums<float16, 1>)       \
+  K(depthwise_weight_totals_f32, DepthwiseWeightTotals<float>)          \
+  K(depthwise_weight_totals_bf16, DepthwiseWeightTotals<bfloat16>)      \
   K(depthwise_weight_totals_f16, DepthwiseWeightTotals<float16>)
 
 }  // namespace ridgeline::cuda

@@ -6,10 +6,10 @@
 
 #include "ridgeline/device/cuda/kernels/block.h"
 
-#define RIDGELINE_DEVICE_CODE(symbol, ...)                                                        \
-  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads, 1)            \
-      symbol(const __grid_constant__ __VA_ARGS__::Parameters parameters) {       \
-    __shared__ __VA_ARGS__::Shared shared;                                       \
-    CardBlock block;                                                             \
-    __VA_ARGS__::run(block, parameters, shared);                                 \
+#define RIDGELINE_DEVICE_CODE(symbol, ...)                                 \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads, 1)   \
+      symbol(const __grid_constant__ __VA_ARGS__::Parameters parameters) { \
+    __shared__ __VA_ARGS__::Shared shared;                                 \
+    CardBlock block;                                                       \
+    __VA_ARGS__::run(block, parameters, shared);                           \
   }

@@ -17,8 +17,8 @@ namespace {
 
 ConvolutionShape shape_of(const DirectShape& s) {
   const auto i = [](std::int64_t v) { return static_cast<i32>(v); };
-  return {i(s.n),        i(s.h),    i(s.w),    i(s.c),          i(s.oh),         i(s.ow), i(s.k), i(s.r), i(s.s),
-          i(s.stride_h), i(s.stride_w), i(s.top), i(s.left), i(s.dilation_h), i(s.dilation_w), i(s.groups)};
+  return {i(s.n), i(s.h),        i(s.w),        i(s.c),   i(s.oh),   i(s.ow),         i(s.k),          i(s.r),
+          i(s.s), i(s.stride_h), i(s.stride_w), i(s.top), i(s.left), i(s.dilation_h), i(s.dilation_w), i(s.groups)};
 }
 
 template <class T>
@@ -34,9 +34,9 @@ Bias<T> bias_of(const Epilogue& e, DType type) {
 void direct_convolution(LaunchSink sink, const DirectShape& s, const void* x, const void* w, const Epilogue& e,
                         void* y) {
   with_types(s.type, s.result, [&]<class T, class To>(T, To) {
-    give<DirectConvolution<T, To>>(sink, {in<T>(x), in<T>(w), bias_of<T>(e, s.type), in<To>(e.addend), out<To>(y),
-                                          e.relu, shape_of(s), Divisor(s.k), Divisor(s.ow), Divisor(s.oh),
-                                          s.n * s.oh * s.ow * s.k});
+    give<DirectConvolution<T, To>>(
+        sink, {in<T>(x), in<T>(w), bias_of<T>(e, s.type), in<To>(e.addend), out<To>(y), e.relu, shape_of(s),
+               Divisor(s.k), Divisor(s.ow), Divisor(s.oh), s.n * s.oh * s.ow * s.k});
   });
 }
 
@@ -50,16 +50,16 @@ void direct_data_gradient(LaunchSink sink, const DirectShape& s, const void* dy,
 
 void direct_weight_gradient(LaunchSink sink, const DirectShape& s, const void* x, const void* dy, void* dw) {
   with_types(s.type, s.result, [&]<class T, class To>(T, To) {
-    give<DirectWeightGradient<T, To>>(
-        sink, {in<T>(x), in<T>(dy), out<To>(dw), shape_of(s), Divisor(s.ow), Divisor(s.oh)});
+    give<DirectWeightGradient<T, To>>(sink,
+                                      {in<T>(x), in<T>(dy), out<To>(dw), shape_of(s), Divisor(s.ow), Divisor(s.oh)});
   });
 }
 
 void direct_product(LaunchSink sink, const ProductShape& s, const void* a, const void* b, const Epilogue& e, void* y) {
   with_types(s.type, s.result, [&]<class T, class To>(T, To) {
-    give<DirectProduct<T, To>>(sink, {in<T>(a), in<T>(b), bias_of<T>(e, s.type), in<To>(e.addend), out<To>(y), e.relu,
-                                      s.a_row, s.a_column, s.b_row, s.b_column, s.rows * s.columns, s.inner,
-                                      Divisor(std::max<i64>(1, s.columns))});
+    give<DirectProduct<T, To>>(
+        sink, {in<T>(a), in<T>(b), bias_of<T>(e, s.type), in<To>(e.addend), out<To>(y), e.relu, s.a_row, s.a_column,
+               s.b_row, s.b_column, s.rows * s.columns, s.inner, Divisor(std::max<i64>(1, s.columns))});
   });
 }
 

@@ -1,5 +1,5 @@
-#include "ridgeline/device/cuda/kernels/dropout.h"
 #include "ridgeline/device/cuda/kernels/device_code.cuh"
+#include "ridgeline/device/cuda/kernels/dropout.h"
 
 namespace ridgeline::cuda {
 RIDGELINE_DROPOUT_KERNELS(RIDGELINE_DEVICE_CODE)

@@ -54,9 +54,9 @@ struct Dropout {
   }
 };
 
-#define RIDGELINE_DROPOUT_KERNELS(K)       \
-  K(dropout_f32, Dropout<float>)           \
-  K(dropout_bf16, Dropout<bfloat16>)       \
+#define RIDGELINE_DROPOUT_KERNELS(K) \
+  K(dropout_f32, Dropout<float>)     \
+  K(dropout_bf16, Dropout<bfloat16>) \
   K(dropout_f16, Dropout<float16>)
 
 }  // namespace ridgeline::cuda

@@ -40,10 +40,9 @@ void image_tail_blocks(LaunchSink sink, const ImageTailShape& s, const ImageBloc
                        const void* flip, std::span<const float, 768> table, void* y) {
   with_type(s.type, [&]<class T>(T) {
     const auto i = [](std::int64_t v) { return static_cast<i32>(v); };
-    give<ImageTailBlocks<T>>(
-        sink, {in<u8>(images), in<u8>(flip), out<T>(y), i(s.h), i(s.w), i(b.top), i(b.left),
-               s.n * b.rows * b.columns * b.side, Divisor(b.side), Divisor(b.columns), Divisor(b.rows),
-               aligned_to(4 * sizeof(T), {y}), table_of(table)});
+    give<ImageTailBlocks<T>>(sink, {in<u8>(images), in<u8>(flip), out<T>(y), i(s.h), i(s.w), i(b.top), i(b.left),
+                                    s.n * b.rows * b.columns * b.side, Divisor(b.side), Divisor(b.columns),
+                                    Divisor(b.rows), aligned_to(4 * sizeof(T), {y}), table_of(table)});
   });
 }
 

@@ -52,7 +52,8 @@ struct ImageTail {
         if (p.flip != nullptr) {
           u32 row = static_cast<u32>(pixel);
           const u32 column = p.columns.split(row);
-          if (p.flip[p.rows.quotient(row)] != 0) from += static_cast<i64>(p.columns.value) - 1 - 2 * static_cast<i64>(column);
+          if (p.flip[p.rows.quotient(row)] != 0)
+            from += static_cast<i64>(p.columns.value) - 1 - 2 * static_cast<i64>(column);
         }
         const u8* const v = p.images + from * 3;
         if constexpr (kChannels == 8) {
@@ -148,14 +149,14 @@ struct ImageTailBlocks {
   }
 };
 
-#define RIDGELINE_IMAGE_TAIL_KERNELS(K)             \
-  K(image_tail_f32, ImageTail<float, 3>)            \
-  K(image_tail_bf16, ImageTail<bfloat16, 3>)        \
-  K(image_tail_f16, ImageTail<float16, 3>)          \
-  K(image_tail_8_f32, ImageTail<float, 8>)          \
-  K(image_tail_8_bf16, ImageTail<bfloat16, 8>)      \
-  K(image_tail_8_f16, ImageTail<float16, 8>)        \
-  K(image_tail_blocks_f32, ImageTailBlocks<float>)  \
+#define RIDGELINE_IMAGE_TAIL_KERNELS(K)                \
+  K(image_tail_f32, ImageTail<float, 3>)               \
+  K(image_tail_bf16, ImageTail<bfloat16, 3>)           \
+  K(image_tail_f16, ImageTail<float16, 3>)             \
+  K(image_tail_8_f32, ImageTail<float, 8>)             \
+  K(image_tail_8_bf16, ImageTail<bfloat16, 8>)         \
+  K(image_tail_8_f16, ImageTail<float16, 8>)           \
+  K(image_tail_blocks_f32, ImageTailBlocks<float>)     \
   K(image_tail_blocks_bf16, ImageTailBlocks<bfloat16>) \
   K(image_tail_blocks_f16, ImageTailBlocks<float16>)
 

@@ -53,7 +53,7 @@ struct BatchNormTrain {
   const void* addend = nullptr;
   bool relu = false;
   double momentum = 0.1;
-  void* y;  // may be x or the addend
+  void* y;                                                     // may be x or the addend
   float *mean, *inv_std, *new_running_mean, *new_running_var;  // the running ones may be the old ones
   void* scratch;
 };
@@ -129,10 +129,10 @@ struct NormTensor {
   std::int64_t elements;
 };
 enum class TensorsTotal {
-  squares,       // factor * sum of squares
-  norm,          // the root of it
-  clip,          // min(1, limit / norm): 1 where the norm is at most the limit, NaN where it is NaN
-  all_finite,    // a bool: whether every element is finite
+  squares,     // factor * sum of squares
+  norm,        // the root of it
+  clip,        // min(1, limit / norm): 1 where the norm is at most the limit, NaN where it is NaN
+  all_finite,  // a bool: whether every element is finite
 };
 std::size_t tensors_total_scratch(std::span<const std::int64_t> elements);
 // One number of all tensors, all of one type, to `result` (f32, or bool).
@@ -233,8 +233,8 @@ void direct_weight_gradient(LaunchSink sink, const DirectShape& shape, const voi
 bool is_depthwise(const DirectShape& shape);
 void depthwise(LaunchSink sink, const DirectShape& shape, const void* x, const void* w, const Epilogue& epilogue,
                void* y);
-void depthwise_data_gradient(LaunchSink sink, const DirectShape& shape, const void* dy, const void* w,
-                             const void* gate, void* dx);
+void depthwise_data_gradient(LaunchSink sink, const DirectShape& shape, const void* dy, const void* w, const void* gate,
+                             void* dx);
 std::size_t depthwise_weight_gradient_scratch(const DirectShape& shape);
 void depthwise_weight_gradient(LaunchSink sink, const DirectShape& shape, const void* x, const void* dy, void* dw,
                                void* scratch);

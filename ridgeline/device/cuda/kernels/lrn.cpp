@@ -17,8 +17,12 @@ namespace {
 
 LrnShape shape_of(const Normalisation& n) {
   RIDGELINE_CHECK(n.reach <= kMostReach && kMostReach == LrnGradient<float>::kMaxReach, "the window is too wide");
-  return {n.elements, Divisor(n.channels), static_cast<i32>(n.reach), static_cast<float>(n.bias),
-          static_cast<float>(n.share), static_cast<float>(n.beta)};
+  return {n.elements,
+          Divisor(n.channels),
+          static_cast<i32>(n.reach),
+          static_cast<float>(n.bias),
+          static_cast<float>(n.share),
+          static_cast<float>(n.beta)};
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // ridgeline/device/cuda/kernels/lrn.h
 //
-// Local response normalisation across channels, y = x * s^-beta with s = bias + share * sum of x^2 over `reach` channels
-// on either side, and its gradient. Elements are taken flat: a neighbour counts where it is a channel of the same pixel.
+// Local response normalisation across channels, y = x * s^-beta with s = bias + share * sum of x^2 over `reach`
+// channels on either side, and its gradient. Elements are taken flat: a neighbour counts where it is a channel of the
+// same pixel.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
@@ -119,11 +120,11 @@ struct LrnGradient {
   }
 };
 
-#define RIDGELINE_LRN_KERNELS(K)             \
-  K(lrn_f32, Lrn<float>)                     \
-  K(lrn_bf16, Lrn<bfloat16>)                 \
-  K(lrn_f16, Lrn<float16>)                   \
-  K(lrn_gradient_f32, LrnGradient<float>)    \
+#define RIDGELINE_LRN_KERNELS(K)              \
+  K(lrn_f32, Lrn<float>)                      \
+  K(lrn_bf16, Lrn<bfloat16>)                  \
+  K(lrn_f16, Lrn<float16>)                    \
+  K(lrn_gradient_f32, LrnGradient<float>)     \
   K(lrn_gradient_bf16, LrnGradient<bfloat16>) \
   K(lrn_gradient_f16, LrnGradient<float16>)
 

@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/kernels/numbers.h
 //
-// Arithmetic that gives the same bits on a card and on the CPU: storage types, exp, log, sine and cosine by the rules of
-// graph/loop/float_math.h and core/math.h, and Philox by core/random.h. Kernels include it; loop texts begin with it
+// Arithmetic that gives the same bits on a card and on the CPU: storage types, exp, log, sine and cosine by the rules
+// of graph/loop/float_math.h and core/math.h, and Philox by core/random.h. Kernels include it; loop texts begin with it
 // (loop/text.h), so it includes nothing and compiles under nvcc, NVRTC and g++ alike. NaN has the bits that the
 // machine gives it.
 #pragma once
@@ -388,8 +388,8 @@ struct Words {
 // The words of elements 4*block to 4*block + 3 in step `step`: Philox4x32-10.
 RIDGELINE_DEVICE Words philox(u64 key, u64 step, u64 block) {
   u32 k0 = static_cast<u32>(key), k1 = static_cast<u32>(key >> 32);
-  Words c = {{static_cast<u32>(block), static_cast<u32>(block >> 32), static_cast<u32>(step),
-              static_cast<u32>(step >> 32)}};
+  Words c = {
+      {static_cast<u32>(block), static_cast<u32>(block >> 32), static_cast<u32>(step), static_cast<u32>(step >> 32)}};
   RIDGELINE_UNROLL
   for (int round = 0; round < 10; ++round) {
     const u32 high0 = high_product(0xD2511F53u, c.w[0]), low0 = 0xD2511F53u * c.w[0];

@@ -52,8 +52,8 @@ void max_pool_gradient(LaunchSink sink, const Pool& pool, const void* dy, const 
       };
       if constexpr (V > 1) {
         if (pool.sh == 2 && pool.sw == 2) {
-          return give_over.template operator()<MaxPoolTileGradient<T, V>>(PixelThreads(
-              pool.n, divided_up(pool.h + pool.top, 2), divided_up(pool.w + pool.left, 2), pool.c, V));
+          return give_over.template operator()<MaxPoolTileGradient<T, V>>(
+              PixelThreads(pool.n, divided_up(pool.h + pool.top, 2), divided_up(pool.w + pool.left, 2), pool.c, V));
         }
       }
       give_over.template operator()<MaxPoolGradient<T, V>>(threads);
@@ -64,8 +64,7 @@ void max_pool_gradient(LaunchSink sink, const Pool& pool, const void* dy, const 
 void average_pool(LaunchSink sink, const Pool& pool, bool count_padding, const void* x, void* y) {
   with_type(pool.type, [&]<class T>(T) {
     with_threads<T>(pool, true, {x, y}, [&](auto width, const PixelThreads& threads) {
-      give<AveragePool<T, decltype(width)::value>>(sink,
-                                                   {in<T>(x), out<T>(y), count_padding, shape_of(pool), threads});
+      give<AveragePool<T, decltype(width)::value>>(sink, {in<T>(x), out<T>(y), count_padding, shape_of(pool), threads});
     });
   });
 }

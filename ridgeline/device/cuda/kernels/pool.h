@@ -183,8 +183,8 @@ struct MaxPoolGradient {
   }
 };
 
-// The same for pools of stride 2: a thread makes a tile of 2x2 pixels, so a window's dy, index and gate are read once for
-// all of the tile's pixels in it. Rows and columns are counted from the first window's corner.
+// The same for pools of stride 2: a thread makes a tile of 2x2 pixels, so a window's dy, index and gate are read once
+// for all of the tile's pixels in it. Rows and columns are counted from the first window's corner.
 template <class T, int V>
 struct MaxPoolTileGradient {
   using Parameters = typename MaxPoolGradient<T, V>::Parameters;  // threads over [n, tile rows, tile columns, c]
@@ -343,33 +343,33 @@ struct AveragePoolGradient {
   }
 };
 
-#define RIDGELINE_POOL_KERNELS(K)                                       \
-  K(max_pool_f32, MaxPool<float, 4>)                                    \
-  K(max_pool_bf16, MaxPool<bfloat16, 8>)                                \
-  K(max_pool_f16, MaxPool<float16, 8>)                                  \
-  K(max_pool_f32_1, MaxPool<float, 1>)                                  \
-  K(max_pool_bf16_1, MaxPool<bfloat16, 1>)                              \
-  K(max_pool_f16_1, MaxPool<float16, 1>)                                \
-  K(max_pool_gradient_f32, MaxPoolGradient<float, 4>)                   \
-  K(max_pool_gradient_bf16, MaxPoolGradient<bfloat16, 8>)               \
-  K(max_pool_gradient_f16, MaxPoolGradient<float16, 8>)                 \
-  K(max_pool_gradient_f32_1, MaxPoolGradient<float, 1>)                 \
-  K(max_pool_gradient_bf16_1, MaxPoolGradient<bfloat16, 1>)             \
-  K(max_pool_gradient_f16_1, MaxPoolGradient<float16, 1>)               \
-  K(max_pool_tile_gradient_f32, MaxPoolTileGradient<float, 4>)          \
-  K(max_pool_tile_gradient_bf16, MaxPoolTileGradient<bfloat16, 8>)      \
-  K(max_pool_tile_gradient_f16, MaxPoolTileGradient<float16, 8>)        \
-  K(average_pool_f32, AveragePool<float, 4>)                            \
-  K(average_pool_bf16, AveragePool<bfloat16, 8>)                        \
-  K(average_pool_f16, AveragePool<float16, 8>)                          \
-  K(average_pool_f32_1, AveragePool<float, 1>)                          \
-  K(average_pool_bf16_1, AveragePool<bfloat16, 1>)                      \
-  K(average_pool_f16_1, AveragePool<float16, 1>)                        \
-  K(average_pool_gradient_f32, AveragePoolGradient<float, 4>)           \
-  K(average_pool_gradient_bf16, AveragePoolGradient<bfloat16, 8>)       \
-  K(average_pool_gradient_f16, AveragePoolGradient<float16, 8>)         \
-  K(average_pool_gradient_f32_1, AveragePoolGradient<float, 1>)         \
-  K(average_pool_gradient_bf16_1, AveragePoolGradient<bfloat16, 1>)     \
+#define RIDGELINE_POOL_KERNELS(K)                                   \
+  K(max_pool_f32, MaxPool<float, 4>)                                \
+  K(max_pool_bf16, MaxPool<bfloat16, 8>)                            \
+  K(max_pool_f16, MaxPool<float16, 8>)                              \
+  K(max_pool_f32_1, MaxPool<float, 1>)                              \
+  K(max_pool_bf16_1, MaxPool<bfloat16, 1>)                          \
+  K(max_pool_f16_1, MaxPool<float16, 1>)                            \
+  K(max_pool_gradient_f32, MaxPoolGradient<float, 4>)               \
+  K(max_pool_gradient_bf16, MaxPoolGradient<bfloat16, 8>)           \
+  K(max_pool_gradient_f16, MaxPoolGradient<float16, 8>)             \
+  K(max_pool_gradient_f32_1, MaxPoolGradient<float, 1>)             \
+  K(max_pool_gradient_bf16_1, MaxPoolGradient<bfloat16, 1>)         \
+  K(max_pool_gradient_f16_1, MaxPoolGradient<float16, 1>)           \
+  K(max_pool_tile_gradient_f32, MaxPoolTileGradient<float, 4>)      \
+  K(max_pool_tile_gradient_bf16, MaxPoolTileGradient<bfloat16, 8>)  \
+  K(max_pool_tile_gradient_f16, MaxPoolTileGradient<float16, 8>)    \
+  K(average_pool_f32, AveragePool<float, 4>)                        \
+  K(average_pool_bf16, AveragePool<bfloat16, 8>)                    \
+  K(average_pool_f16, AveragePool<float16, 8>)                      \
+  K(average_pool_f32_1, AveragePool<float, 1>)                      \
+  K(average_pool_bf16_1, AveragePool<bfloat16, 1>)                  \
+  K(average_pool_f16_1, AveragePool<float16, 1>)                    \
+  K(average_pool_gradient_f32, AveragePoolGradient<float, 4>)       \
+  K(average_pool_gradient_bf16, AveragePoolGradient<bfloat16, 8>)   \
+  K(average_pool_gradient_f16, AveragePoolGradient<float16, 8>)     \
+  K(average_pool_gradient_f32_1, AveragePoolGradient<float, 1>)     \
+  K(average_pool_gradient_bf16_1, AveragePoolGradient<bfloat16, 1>) \
   K(average_pool_gradient_f16_1, AveragePoolGradient<float16, 1>)
 
 }  // namespace ridgeline::cuda

@@ -17,7 +17,7 @@ struct Reduce {
     const From* x;
     To* y;
     i64 outer, reduced, inner;
-    i64 chunk;    // of the reduced axis: what a block takes; y is then [outer, chunks, inner]
+    i64 chunk;  // of the reduced axis: what a block takes; y is then [outer, chunks, inner]
     double factor;
     i32 columns;  // threads side by side along inner, a power of two up to 32
   };
@@ -74,18 +74,18 @@ struct Reduce {
   }
 };
 
-#define RIDGELINE_REDUCE_KERNELS(K)                        \
-  K(sum_f32, Reduce<float, float, false>)                  \
-  K(sum_bf16, Reduce<bfloat16, bfloat16, false>)           \
-  K(sum_f16, Reduce<float16, float16, false>)              \
-  K(sum_f32_parts, Reduce<float, double, false>)           \
-  K(sum_bf16_parts, Reduce<bfloat16, double, false>)       \
-  K(sum_f16_parts, Reduce<float16, double, false>)         \
-  K(sum_parts_f32, Reduce<double, float, false>)           \
-  K(sum_parts_bf16, Reduce<double, bfloat16, false>)       \
-  K(sum_parts_f16, Reduce<double, float16, false>)         \
-  K(maximum_f32, Reduce<float, float, true>)               \
-  K(maximum_bf16, Reduce<bfloat16, bfloat16, true>)        \
+#define RIDGELINE_REDUCE_KERNELS(K)                  \
+  K(sum_f32, Reduce<float, float, false>)            \
+  K(sum_bf16, Reduce<bfloat16, bfloat16, false>)     \
+  K(sum_f16, Reduce<float16, float16, false>)        \
+  K(sum_f32_parts, Reduce<float, double, false>)     \
+  K(sum_bf16_parts, Reduce<bfloat16, double, false>) \
+  K(sum_f16_parts, Reduce<float16, double, false>)   \
+  K(sum_parts_f32, Reduce<double, float, false>)     \
+  K(sum_parts_bf16, Reduce<double, bfloat16, false>) \
+  K(sum_parts_f16, Reduce<double, float16, false>)   \
+  K(maximum_f32, Reduce<float, float, true>)         \
+  K(maximum_bf16, Reduce<bfloat16, bfloat16, true>)  \
   K(maximum_f16, Reduce<float16, float16, true>)
 
 }  // namespace ridgeline::cuda

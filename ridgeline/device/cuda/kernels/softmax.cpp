@@ -50,8 +50,8 @@ void top_k_accuracy(LaunchSink sink, DType type, const void* x, const std::int32
                     std::int64_t k, float* hits, void* bad_labels, std::int64_t rows, std::int64_t classes,
                     void* scratch) {
   with_type(type, [&]<class T>(T) {
-    give<TopKHits<T>>(sink, {in<T>(x), labels, in<T>(mask), rows, classes, k, out<float>(scratch),
-                             out<u32>(bad_labels)});
+    give<TopKHits<T>>(sink,
+                      {in<T>(x), labels, in<T>(mask), rows, classes, k, out<float>(scratch), out<u32>(bad_labels)});
   });
   reduce(sink, {DType::f32, 1, rows, 1}, scratch, hits, nullptr);
 }

@@ -250,15 +250,15 @@ struct TopKHits {
   }
 };
 
-#define RIDGELINE_SOFTMAX_KERNELS(K)                         \
-  K(softmax_loss_f32, SoftmaxLoss<float>)                    \
-  K(softmax_loss_bf16, SoftmaxLoss<bfloat16>)                \
-  K(softmax_loss_f16, SoftmaxLoss<float16>)                  \
-  K(softmax_loss_gradient_f32, SoftmaxLossGradient<float>)   \
+#define RIDGELINE_SOFTMAX_KERNELS(K)                           \
+  K(softmax_loss_f32, SoftmaxLoss<float>)                      \
+  K(softmax_loss_bf16, SoftmaxLoss<bfloat16>)                  \
+  K(softmax_loss_f16, SoftmaxLoss<float16>)                    \
+  K(softmax_loss_gradient_f32, SoftmaxLossGradient<float>)     \
   K(softmax_loss_gradient_bf16, SoftmaxLossGradient<bfloat16>) \
-  K(softmax_loss_gradient_f16, SoftmaxLossGradient<float16>) \
-  K(top_k_hits_f32, TopKHits<float>)                         \
-  K(top_k_hits_bf16, TopKHits<bfloat16>)                     \
+  K(softmax_loss_gradient_f16, SoftmaxLossGradient<float16>)   \
+  K(top_k_hits_f32, TopKHits<float>)                           \
+  K(top_k_hits_bf16, TopKHits<bfloat16>)                       \
   K(top_k_hits_f16, TopKHits<float16>)
 
 }  // namespace ridgeline::cuda

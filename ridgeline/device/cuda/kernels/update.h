@@ -43,13 +43,13 @@ struct DoublesShared {
 template <class Low>
 struct Momentum {
   struct Parameters {
-    const float* rate;     // a scalar in the card's memory
-    const bool* apply;     // null: always
-    float momentum;        // of the old step
-    float decay;           // weight decay
+    const float* rate;  // a scalar in the card's memory
+    const bool* apply;  // null: always
+    float momentum;     // of the old step
+    float decay;        // weight decay
     bool has_momentum, has_decay, nesterov;
-    bool wide;             // 16-byte accesses are possible
-    double* squares;       // null, or one sum a block
+    bool wide;        // 16-byte accesses are possible
+    double* squares;  // null, or one sum a block
     Chunking chunks;
     const float* w[kUpdateTensors];
     const float* m[kUpdateTensors];
@@ -278,15 +278,15 @@ struct FiniteParts {
   }
 };
 
-#define RIDGELINE_UPDATE_KERNELS(K)              \
-  K(momentum_bf16, Momentum<bfloat16>)           \
-  K(momentum_f16, Momentum<float16>)             \
-  K(square_sums_f32, SquareSums<float>)          \
-  K(square_sums_bf16, SquareSums<bfloat16>)      \
-  K(square_sums_f16, SquareSums<float16>)        \
-  K(finite_parts_f32, FiniteParts<float>)        \
-  K(finite_parts_bf16, FiniteParts<bfloat16>)    \
-  K(finite_parts_f16, FiniteParts<float16>)      \
+#define RIDGELINE_UPDATE_KERNELS(K)           \
+  K(momentum_bf16, Momentum<bfloat16>)        \
+  K(momentum_f16, Momentum<float16>)          \
+  K(square_sums_f32, SquareSums<float>)       \
+  K(square_sums_bf16, SquareSums<bfloat16>)   \
+  K(square_sums_f16, SquareSums<float16>)     \
+  K(finite_parts_f32, FiniteParts<float>)     \
+  K(finite_parts_bf16, FiniteParts<bfloat16>) \
+  K(finite_parts_f16, FiniteParts<float16>)   \
   K(total_of_doubles, TotalOfDoubles)
 
 }  // namespace ridgeline::cuda

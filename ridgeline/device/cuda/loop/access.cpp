@@ -7,9 +7,8 @@
 namespace ridgeline::cuda {
 
 bool reads_operand(const loop::Expression& expression, int index) {
-  return std::any_of(expression.terms.begin(), expression.terms.end(), [&](const loop::Term& t) {
-    return t.kind == loop::Kind::operand && t.operand == index;
-  });
+  return std::any_of(expression.terms.begin(), expression.terms.end(),
+                     [&](const loop::Term& t) { return t.kind == loop::Kind::operand && t.operand == index; });
 }
 
 LoopAccess loop_access(const loop::Expression& expression, int index, const ValueType& operand, const Shape& shape,
@@ -46,8 +45,8 @@ LoopAccess loop_access(const loop::Expression& expression, int index, const Valu
   }
   // Whether whole groups lie side by side, or in one element.
   const bool whole = access.extents[0] % each == 0;
-  const bool even = std::all_of(access.strides.begin() + 1, access.strides.end(),
-                                [&](std::int64_t s) { return s % each == 0; });
+  const bool even =
+      std::all_of(access.strides.begin() + 1, access.strides.end(), [&](std::int64_t s) { return s % each == 0; });
   if (whole && access.strides[0] == 0)
     access.kind = LoopAccess::repeated;
   else if (whole && access.strides[0] == 1 && even)

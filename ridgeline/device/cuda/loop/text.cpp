@@ -250,10 +250,11 @@ class Writer {
     line("  (void)tensor, (void)count, (void)wide, (void)sums;");
     line("}}");
     const std::string body =
-        fmt::format("\nnamespace ridgeline::cuda {{\nusing Real = {};\nconstexpr int kEach = {}, kThreads = {}, kSums = {};\n"
-                    "constexpr u32 kTensors = {};\n}}\n",
-                    loop_.arithmetic == Arithmetic::f64 ? "double" : "float", loop_.each, kLoopThreads,
-                    std::max(loop_.sum_count, 1), loop_.tensors) +
+        fmt::format(
+            "\nnamespace ridgeline::cuda {{\nusing Real = {};\nconstexpr int kEach = {}, kThreads = {}, kSums = {};\n"
+            "constexpr u32 kTensors = {};\n}}\n",
+            loop_.arithmetic == Arithmetic::f64 ? "double" : "float", loop_.each, kLoopThreads,
+            std::max(loop_.sum_count, 1), loop_.tensors) +
         std::string(kCommon) + std::string(kFlush) + out_ + std::string(loop_.sum_count > 0 ? kSumRun : kPlainRun);
     std::string text = std::string(numbers_text()) + body;
     loop_.name = "loop_" + Sha256().update(text).hex().substr(0, 16);
@@ -310,8 +311,9 @@ class Writer {
         return;
       case LoopAccess::scattered:
         line("  {} g{}[kEach];", type, i);
-        each(fmt::format("g{}[e] = e < count ? p.x{}[offset_of(p.axes{}, static_cast<u32>(element) + static_cast<u32>(e))] : {}(0);",
-                         i, i, i, type));
+        each(fmt::format(
+            "g{}[e] = e < count ? p.x{}[offset_of(p.axes{}, static_cast<u32>(element) + static_cast<u32>(e))] : {}(0);",
+            i, i, i, type));
         return;
     }
   }
@@ -346,7 +348,8 @@ class Writer {
       const LoopAccess& o = loop_.operands[static_cast<std::size_t>(step)];
       line("  Real {}[kEach];", name);
       line("  {{");
-      const bool whole = o.type == DType::i64 || o.type == DType::i32 || o.type == DType::u8 || o.type == DType::boolean;
+      const bool whole =
+          o.type == DType::i64 || o.type == DType::i32 || o.type == DType::u8 || o.type == DType::boolean;
       line("    const u64 step = static_cast<u64>(static_cast<i64>({}));",
            whole ? fmt::format("g{}", step) : "double(" + loaded(o.type, fmt::format("g{}", step)) + ")");
       line("    RIDGELINE_UNROLL\n    for (int e = 0; e < kEach; e += 4) {{");
@@ -400,8 +403,7 @@ std::variant<LoopText, Refusal> loop_text(const Expression& given, Arithmetic ar
   loop.arithmetic = arithmetic;
   loop.tensors = tensors;
   loop.results.assign(results.begin(), results.end());
-  for (const loop::Result& r : expression.results)
-    loop.sums.push_back(r.ending == Ending::sum ? loop.sum_count++ : -1);
+  for (const loop::Result& r : expression.results) loop.sums.push_back(r.ending == Ending::sum ? loop.sum_count++ : -1);
   if (tensors > 1) {
     if (loop.sum_count > 0) return Refusal{"a sum over all elements of many tensors"};
     for (const Term& t : expression.terms) {

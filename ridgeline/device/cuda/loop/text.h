@@ -1,9 +1,9 @@
 // ridgeline/device/cuda/loop/text.h
 //
-// A loop expression (graph/loop) as a text that NVRTC makes a kernel of, and g++ a function with the same bits. The text
-// depends on the expression, on element types and on how operands are broadcast; sizes are parameters, so loops over
-// other sizes share a kernel. The bits are those of the CPU's interpreter (graph/loop/evaluate.h); sums run in double by
-// a tree of their own.
+// A loop expression (graph/loop) as a text that NVRTC makes a kernel of, and g++ a function with the same bits. The
+// text depends on the expression, on element types and on how operands are broadcast; sizes are parameters, so loops
+// over other sizes share a kernel. The bits are those of the CPU's interpreter (graph/loop/evaluate.h); sums run in
+// double by a tree of their own.
 //
 // A thread computes groups of 4 or 8 neighbouring elements: it loads all operands, computes term by term, then stores.
 // So a result may lie over an operand that has an element for each of its own. A text for many tensors does the same to
