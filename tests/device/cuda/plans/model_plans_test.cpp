@@ -75,8 +75,8 @@ TEST(ModelPlans, EveryConvolutionOfTheModelsHasAPlanOfAtMost512Megabytes) {
             }
             ++made;
             EXPECT_LE(plan->workspace_bytes(), std::size_t{512} << 20) << c.text();
-            ++engines[fmt::format("{} {} {}{} {}", card, name_of(c.pass), ridgeline::name_of(type), tf32 ? " as tf32" : "",
-                                  plan->name().substr(0, plan->name().find(" (")))];
+            ++engines[fmt::format("{} {} {}{} {}", card, name_of(c.pass), ridgeline::name_of(type),
+                                  tf32 ? " as tf32" : "", plan->name().substr(0, plan->name().find(" (")))];
           }
         }
       }
