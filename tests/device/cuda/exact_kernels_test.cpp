@@ -44,7 +44,9 @@ TEST(CudaImageTail, HasTheCpusBitsInThreeAndEightChannelsAndInBlocks) {
     const Tensor images = values.integers(DType::u8, {s.n, s.h, s.w, 3}, 256), flip = values.integers(DType::u8, {s.n}, 2);
     const bool flips = values.coin();
     const std::vector<Tensor> inputs = flips ? std::vector{images, flip} : std::vector{images};
-    const auto expected = reference_of("image_tail", inputs, {{"dtype", type}})[0];
+    const auto expected = reference_of("image_tail", inputs, {{"mean", Reals(image::kImagenetMean.begin(), image::kImagenetMean.end())},
+                                                                {"std", Reals(image::kImagenetStd.begin(), image::kImagenetStd.end())},
+                                                                {"dtype", type}})[0];
     const void* const flip_at = flips ? flip.raw() : nullptr;
     Tensor y = noise(type, expected.shape());
     image_tail(run_on_host, s, images.raw(), flip_at, table, y.raw());

@@ -67,9 +67,13 @@ void copies(Cases& cases) {
               });
     const std::int64_t from = pick(random, {1, 3, 8, 48}), to = pick(random, {1, 3, 8, 48}), rows = pick(random, {1, 9, 121});
     cases.add("resize_rows " + text(from) + " to " + text(to), type, [=](CaseRun& c) {
-      void *x = c.values(type, rows * from), *y = c.room(DType::f32, rows * to);
-      resize_rows(c.sink(), type, x, from, DType::f32, y, to, rows);
-      c.result(y, DType::f32, rows * to);
+      for (DType kept : {DType::f32, type}) {
+        for (DType as : {DType::f32, type}) {
+          void *x = c.values(kept, rows * from), *y = c.room(as, rows * to);
+          resize_rows(c.sink(), kept, x, from, as, y, to, rows);
+          c.result(y, as, rows * to);
+        }
+      }
     });
     cases.add("strided_copy", type, [=](CaseRun& c) {
       // Axes [3][r][k] of which the middle one is padded and goes backwards.
@@ -154,9 +158,18 @@ void sums(Cases& cases) {
   cases.each([&](std::mt19937& random, DType type) {
     const std::int64_t rows = pick(random, {1, 33, 1000, 4099}), ch = pick(random, {1, 5, 8, 96, 1000});
     cases.add("column_sums " + text(rows) + "x" + text(ch), type, [=](CaseRun& c) {
-      void *x = c.values(type, rows * ch), *y = c.room(DType::f32, ch), *scratch = c.noise(column_sums_scratch(type, rows, ch));
-      column_sums(c.sink(), type, x, rows, ch, 0.5, DType::f32, y, scratch);
-      c.result(y, DType::f32, ch);
+      void *x = c.values(type, rows * ch), *scratch = c.noise(column_sums_scratch(type, rows, ch));
+      for (DType as : {DType::f32, type}) {
+        void* y = c.room(as, ch);
+        column_sums(c.sink(), type, x, rows, ch, 0.5, as, y, scratch);
+        c.result(y, as, ch);
+      }
+    });
+    cases.add("reduce_sum of a long row", type, [=](CaseRun& c) {
+      const Reduction all{type, 1, 40000, 3, false, 0.5};
+      void *x = c.values(type, 120000), *y = c.room(type, 3), *scratch = c.noise(reduce_scratch(all));
+      reduce(c.sink(), all, x, y, scratch);
+      c.result(y, type, 3);
     });
     Reduction r{type, pick(random, {1, 4, 100}), pick(random, {1, 49, 1000, 40000}), pick(random, {1, 3, 40}), random() % 3 == 0, 1};
     if (r.outer * r.inner > 500 && r.reduced > 1000) r.reduced = 77;
@@ -371,9 +384,9 @@ void convolutions(Cases& cases) {
         Epilogue e{};
         if (bias) e.bias = c.values(wide_bias ? DType::f32 : type, shape.k);
         e.bias_type = wide_bias ? DType::f32 : type;
-        if (more && !plain) e.addend = c.values(type, result);
+        if (more && !plain) e.addend = c.values(shape.result, result);
         e.relu = more;
-        void* gate = more ? c.values(type, image) : nullptr;
+        void* gate = more ? c.values(shape.result, image) : nullptr;
         if (plain) {
           depthwise(c.sink(), shape, x, w, e, y);
           depthwise_data_gradient(c.sink(), shape, dy, w, gate, dx);

@@ -16,6 +16,7 @@ namespace ridgeline::cuda::testing {
 
 using rules::for_each_index;
 using rules::Integers;
+using rules::Reals;
 
 inline constexpr DType kStorageTypes[] = {DType::f32, DType::bf16, DType::f16};
 

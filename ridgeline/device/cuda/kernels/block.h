@@ -174,29 +174,4 @@ RIDGELINE_DEVICE float as_stored(float x) {
   return Storage<T>::widen(Storage<T>::narrow(x));
 }
 
-// ---- numbers of elements
-
-RIDGELINE_DEVICE constexpr i64 divided_up(i64 n, i64 by) { return (n + by - 1) / by; }
-
-// Division of numbers below 2^31 by one known before the launch: a product and a shift (Granlund and Montgomery, 1994).
-struct Divisor {
-  u32 value = 1;
-  u32 magic = 1;
-  u32 shift = 0;
-
-  Divisor() = default;
-  explicit Divisor(i64 by) : value(static_cast<u32>(by)) {
-    while ((u64{1} << shift) < value) ++shift;
-    magic = static_cast<u32>((u64{1} << 32) * ((u64{1} << shift) - value) / value + 1);
-  }
-  RIDGELINE_DEVICE u32 quotient(u32 n) const { return (high_product(n, magic) + n) >> shift; }
-  // Replaces n by its quotient; the remainder.
-  RIDGELINE_DEVICE u32 split(u32& n) const {
-    const u32 q = quotient(n);
-    const u32 rest = n - q * value;
-    n = q;
-    return rest;
-  }
-};
-
 }  // namespace ridgeline::cuda

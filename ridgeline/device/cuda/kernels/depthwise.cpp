@@ -15,7 +15,7 @@ std::span<const KernelRow* const> depthwise_rows() {
 
 namespace {
 
-PoolShape shape_of(const DirectShape& s) {
+PoolShape depthwise_shape_of(const DirectShape& s) {
   const auto i = [](std::int64_t v) { return static_cast<i32>(v); };
   return {i(s.n), i(s.h), i(s.w), i(s.c), i(s.oh), i(s.ow), 3, 3, i(s.stride_h), i(s.stride_w), i(s.top), i(s.left)};
 }
@@ -51,7 +51,7 @@ void depthwise(LaunchSink sink, const DirectShape& s, const void* x, const void*
   with_type(s.type, [&]<class T>(T) {
     with_depthwise_width<T>(s, {x, y}, [&](auto width) {
       constexpr int V = decltype(width)::value;
-      give<Depthwise<T, V>>(sink, {in<T>(x), in<T>(w), depthwise_bias<T>(e), out<T>(y), e.relu, shape_of(s),
+      give<Depthwise<T, V>>(sink, {in<T>(x), in<T>(w), depthwise_bias<T>(e), out<T>(y), e.relu, depthwise_shape_of(s),
                                    PixelThreads(s.n, s.oh, divided_up(s.ow, kDepthwisePixels), s.c, V)});
     });
   });
@@ -63,7 +63,7 @@ void depthwise_data_gradient(LaunchSink sink, const DirectShape& s, const void* 
   with_type(s.type, [&]<class T>(T) {
     with_depthwise_width<T>(s, {dy, gate, dx}, [&](auto width) {
       constexpr int V = decltype(width)::value;
-      give<DepthwiseDataGradient<T, V>>(sink, {in<T>(dy), in<T>(w), in<T>(gate), out<T>(dx), shape_of(s),
+      give<DepthwiseDataGradient<T, V>>(sink, {in<T>(dy), in<T>(w), in<T>(gate), out<T>(dx), depthwise_shape_of(s),
                                                PixelThreads(s.n, s.h, divided_up(s.w, kDepthwisePixels), s.c, V),
                                                Divisor(s.stride_h), Divisor(s.stride_w)});
     });
@@ -82,7 +82,7 @@ void depthwise_weight_gradient(LaunchSink sink, const DirectShape& s, const void
       constexpr int V = decltype(width)::value;
       const RowTiles tiles = tiles_of(s, V);
       give<DepthwiseWeightSums<T, V>>(
-          sink, {in<T>(x), in<T>(dy), out<float>(scratch), shape_of(s), Divisor(s.ow), Divisor(s.oh), tiles});
+          sink, {in<T>(x), in<T>(dy), out<float>(scratch), depthwise_shape_of(s), Divisor(s.ow), Divisor(s.oh), tiles});
       give<DepthwiseWeightTotals<To>>(sink, {in<float>(scratch), tiles.chunks, s.c, out<To>(dw)});
     });
   });

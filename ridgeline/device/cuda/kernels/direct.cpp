@@ -34,7 +34,7 @@ Bias<T> bias_of(const Epilogue& e, DType type) {
 void direct_convolution(LaunchSink sink, const DirectShape& s, const void* x, const void* w, const Epilogue& e,
                         void* y) {
   with_types(s.type, s.result, [&]<class T, class To>(T, To) {
-    give<DirectConvolution<T, To>>(sink, {in<T>(x), in<T>(w), bias_of<T>(e, s.type), in<T>(e.addend), out<To>(y),
+    give<DirectConvolution<T, To>>(sink, {in<T>(x), in<T>(w), bias_of<T>(e, s.type), in<To>(e.addend), out<To>(y),
                                           e.relu, shape_of(s), Divisor(s.k), Divisor(s.ow), Divisor(s.oh),
                                           s.n * s.oh * s.ow * s.k});
   });
@@ -43,7 +43,7 @@ void direct_convolution(LaunchSink sink, const DirectShape& s, const void* x, co
 void direct_data_gradient(LaunchSink sink, const DirectShape& s, const void* dy, const void* w, const void* gate,
                           void* dx) {
   with_types(s.type, s.result, [&]<class T, class To>(T, To) {
-    give<DirectDataGradient<T, To>>(sink, {in<T>(dy), in<T>(w), in<T>(gate), out<To>(dx), shape_of(s), Divisor(s.c),
+    give<DirectDataGradient<T, To>>(sink, {in<T>(dy), in<T>(w), in<To>(gate), out<To>(dx), shape_of(s), Divisor(s.c),
                                            Divisor(s.w), Divisor(s.h), s.n * s.h * s.w * s.c});
   });
 }
@@ -57,7 +57,7 @@ void direct_weight_gradient(LaunchSink sink, const DirectShape& s, const void* x
 
 void direct_product(LaunchSink sink, const ProductShape& s, const void* a, const void* b, const Epilogue& e, void* y) {
   with_types(s.type, s.result, [&]<class T, class To>(T, To) {
-    give<DirectProduct<T, To>>(sink, {in<T>(a), in<T>(b), bias_of<T>(e, s.type), in<T>(e.addend), out<To>(y), e.relu,
+    give<DirectProduct<T, To>>(sink, {in<T>(a), in<T>(b), bias_of<T>(e, s.type), in<To>(e.addend), out<To>(y), e.relu,
                                       s.a_row, s.a_column, s.b_row, s.b_column, s.rows * s.columns, s.inner,
                                       Divisor(std::max<i64>(1, s.columns))});
   });

@@ -43,7 +43,7 @@ struct DirectConvolution {
   struct Parameters {
     const T *x, *w;
     Bias<T> bias;
-    const T* addend;  // null: none
+    const To* addend;  // null: none
     To* y;
     bool relu;
     ConvolutionShape s;
@@ -99,7 +99,7 @@ template <class T, class To>
 struct DirectDataGradient {
   struct Parameters {
     const T *dy, *w;
-    const T* gate;  // null: none
+    const To* gate;  // null: none
     To* dx;
     ConvolutionShape s;
     Divisor channels, columns, rows;  // of the image
@@ -205,7 +205,7 @@ struct DirectProduct {
   struct Parameters {
     const T *a, *b;
     Bias<T> bias;
-    const T* addend;
+    const To* addend;
     To* y;
     bool relu;
     i64 a_row, a_column, b_row, b_column;

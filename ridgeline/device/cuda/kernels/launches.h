@@ -139,6 +139,9 @@ std::size_t tensors_total_scratch(std::span<const std::int64_t> elements);
 void tensors_total(LaunchSink sink, TensorsTotal total, DType type, std::span<const NormTensor> tensors, double factor,
                    double limit, void* result, void* scratch);
 
+// y = factor * the sum of `count` doubles.
+void total_of_parts(LaunchSink sink, const double* parts, std::int64_t count, double factor, float* y);
+
 // ---- pools
 
 struct Pool {
@@ -216,7 +219,7 @@ struct DirectShape {
 struct Epilogue {
   const void* bias = nullptr;
   DType bias_type = DType::f32;  // or that of operands
-  const void* addend = nullptr;  // of the operands' type
+  const void* addend = nullptr;  // of the results' type
   bool relu = false;
 };
 void direct_convolution(LaunchSink sink, const DirectShape& shape, const void* x, const void* w,

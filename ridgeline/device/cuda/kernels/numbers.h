@@ -2,7 +2,7 @@
 //
 // Arithmetic that gives the same bits on a card and on the CPU: storage types, exp, log, sine and cosine by the rules of
 // graph/loop/float_math.h and core/math.h, and Philox by core/random.h. Kernels include it; loop texts begin with it
-// (loop/prelude.h), so it includes nothing and compiles under nvcc, NVRTC and g++ alike. NaN has the bits that the
+// (loop/text.h), so it includes nothing and compiles under nvcc, NVRTC and g++ alike. NaN has the bits that the
 // machine gives it.
 #pragma once
 
@@ -344,11 +344,7 @@ RIDGELINE_DEVICE double cosine_of(double x) {
   return (r.quadrant == 1 || r.quadrant == 2) ? -y : y;
 }
 
-// ---- random numbers
-
-struct Words {
-  u32 w[4];
-};
+// ---- numbers of elements
 
 RIDGELINE_DEVICE u32 high_product(u32 a, u32 b) {
 #if RIDGELINE_ON_CARD
@@ -357,6 +353,37 @@ RIDGELINE_DEVICE u32 high_product(u32 a, u32 b) {
   return static_cast<u32>((static_cast<u64>(a) * b) >> 32);
 #endif
 }
+
+RIDGELINE_DEVICE constexpr i64 divided_up(i64 n, i64 by) { return (n + by - 1) / by; }
+
+// Division of numbers below 2^31 by one known before the launch: a product and a shift (Granlund and Montgomery, 1994).
+struct Divisor {
+  u32 value = 1;
+  u32 magic = 1;
+  u32 shift = 0;
+
+  constexpr Divisor() = default;
+#if !defined(__CUDACC_RTC__)
+  explicit Divisor(i64 by) : value(static_cast<u32>(by)) {
+    while ((u64{1} << shift) < value) ++shift;
+    magic = static_cast<u32>((u64{1} << 32) * ((u64{1} << shift) - value) / value + 1);
+  }
+#endif
+  RIDGELINE_DEVICE u32 quotient(u32 n) const { return (high_product(n, magic) + n) >> shift; }
+  // Replaces n by its quotient; the remainder.
+  RIDGELINE_DEVICE u32 split(u32& n) const {
+    const u32 q = quotient(n);
+    const u32 rest = n - q * value;
+    n = q;
+    return rest;
+  }
+};
+
+// ---- random numbers
+
+struct Words {
+  u32 w[4];
+};
 
 // The words of elements 4*block to 4*block + 3 in step `step`: Philox4x32-10.
 RIDGELINE_DEVICE Words philox(u64 key, u64 step, u64 block) {

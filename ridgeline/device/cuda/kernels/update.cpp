@@ -116,4 +116,8 @@ void tensors_total(LaunchSink sink, TensorsTotal total, DType type, std::span<co
                               flag ? out<bool>(result) : nullptr});
 }
 
+void total_of_parts(LaunchSink sink, const double* parts, std::int64_t count, double factor, float* y) {
+  give<TotalOfDoubles>(sink, {parts, count, factor, 0, TotalOfDoubles::Form::sum, y, nullptr});
+}
+
 }  // namespace ridgeline::cuda

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Tries the CUDA device out on this machine's card, in under six minutes: scripts/device_check.sh [--recording] [STAGE...]
+# Takes build-cuda (make cuda), or the folder RIDGELINE_BUILD names. The report is rewritten after each line:
+# ${RIDGELINE_REPORT:-device_check.txt}. With --recording it runs on the driver for machines without a card.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${RIDGELINE_BUILD:-$here/build-cuda}
+report=${RIDGELINE_REPORT:-device_check.txt}
+check=$build/ridgeline_cuda_check
+[[ -x $check ]] || { echo "error: $check is not there: make cuda" >&2; exit 1; }
+: >"$report"
+failed=0
+
+stage() {  # stage SECONDS NAME COMMAND...: one stage with its limit, into the report
+  local seconds=$1 name=$2 begin=$SECONDS
+  shift 2
+  echo "=== $name" | tee -a "$report"
+  timeout "$seconds" "$@" 2>&1 | tee -a "$report"
+  local code=${PIPESTATUS[0]}
+  ((code == 0)) || failed=1
+  echo "=== $name: exit code $code, $((SECONDS - begin)) s" | tee -a "$report"
+}
+
+if command -v nvidia-smi >/dev/null; then
+  nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm --format=csv,noheader | tee -a "$report"
+fi
+stage 230 "kernels and libraries" "$check" "$@"
+[[ ${1:-} == --recording ]] && export RIDGELINE_CUDA_DRIVER=recording
+if [[ -x $build/ridgeline && -z ${2:-} ]]; then
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  stage 20 "devices" "$build/ridgeline" info --devices
+  for model in resnet20 alexnet_torchvision resnet18; do
+    size=(); [[ $model == resnet20 ]] || size=(--image_size=64)
+    for device in cpu cuda; do
+      stage 30 "ten steps of $model, f32, $device" "$build/ridgeline" train --model=$model --synthetic=true "${size[@]}" \
+        --batch_size=8 --max_train_steps=10 --device=$device --log_dir="$work/$model-$device"
+    done
+  done
+fi
+((failed)) && echo "=== something failed" | tee -a "$report"
+exit $failed
