@@ -69,10 +69,8 @@ void Blocks::block_image(LaunchSink sink, const void* from, void* to) const {
                .first = -lead_w,
                .from_extent = w / stride,
                .from_stride = stride * c / each},
-      CopyAxis{.extent = stride,
-               .to_stride = stride * channels / each,
-               .from_extent = stride,
-               .from_stride = w * c / each},
+      CopyAxis{
+          .extent = stride, .to_stride = stride * channels / each, .from_extent = stride, .from_stride = w * c / each},
       whole ? CopyAxis{.extent = 1, .from_extent = 1}
             : CopyAxis{.extent = stride, .to_stride = channels, .from_extent = stride, .from_stride = c},
       whole ? CopyAxis{.extent = stride * c / each, .to_stride = 1, .from_extent = stride * c / each, .from_stride = 1}

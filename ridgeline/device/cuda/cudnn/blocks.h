@@ -20,9 +20,9 @@
 namespace ridgeline::cuda::cudnn {
 
 struct Blocks {
-  Convolution convolution;  // over blocks
-  Shape image, filter;      // of the one that it stands for
-  std::int64_t stride = 1, channels = 0;    // C'
+  Convolution convolution;                // over blocks
+  Shape image, filter;                    // of the one that it stands for
+  std::int64_t stride = 1, channels = 0;  // C'
   std::int64_t lead_h = 0, lead_w = 0, shift_h = 0, shift_w = 0;
 
   std::size_t image_bytes() const;

@@ -45,13 +45,16 @@ std::vector<ConvolutionValue> values_of(const Convolution& c) {
   std::vector<ConvolutionValue> values;
   switch (c.pass) {
     case Pass::forward:
-      values = {{kFirstId, false, 0, image}, {kSecondId, false, 1, filter}, {kWrittenId, true, 0, {c.written, c.result}}};
+      values = {
+          {kFirstId, false, 0, image}, {kSecondId, false, 1, filter}, {kWrittenId, true, 0, {c.written, c.result}}};
       break;
     case Pass::backward_data:
-      values = {{kFirstId, false, 0, result}, {kSecondId, false, 1, filter}, {kWrittenId, true, 0, {c.written, c.image}}};
+      values = {
+          {kFirstId, false, 0, result}, {kSecondId, false, 1, filter}, {kWrittenId, true, 0, {c.written, c.image}}};
       break;
     case Pass::backward_filter:
-      values = {{kFirstId, false, 0, image}, {kSecondId, false, 1, result}, {kWrittenId, true, 0, {c.written, c.filter}}};
+      values = {
+          {kFirstId, false, 0, image}, {kSecondId, false, 1, result}, {kWrittenId, true, 0, {c.written, c.filter}}};
       break;
   }
   if (c.bias) values.push_back({kBiasId, false, 2, {c.bias_type, {c.filter[0]}}});

@@ -55,7 +55,8 @@ void ConvolutionPlans::take_fastest() {
   std::stable_sort(timed.begin(), timed.end(),
                    [](const Timed& a, const Timed& b) { return a.milliseconds < b.milliseconds; });
   if (std::isinf(timed.front().milliseconds)) throw Failure("none of its plans runs on this card", 0);
-  reason_ = fmt::format("fastest of {}: {:.4f} ms, the first {:.4f} ms", timed.size(), timed.front().milliseconds, first);
+  reason_ =
+      fmt::format("fastest of {}: {:.4f} ms, the first {:.4f} ms", timed.size(), timed.front().milliseconds, first);
   for (Timed& one : timed) others_.push_back(std::move(one.plan));
   plan_ = std::move(others_.front());
   others_.erase(others_.begin());
@@ -100,7 +101,8 @@ std::string ConvolutionPlans::why_none() {
 
 Trial ConvolutionPlans::trial_of(const Plan& plan) {
   const Target& target = libraries_.cudnn();
-  return {bytes_, 2, convolution_.written, plan.workspace_bytes(), [this, &plan, &target](void* const* values, void* workspace, StreamHandle stream) {
+  return {bytes_, 2, convolution_.written, plan.workspace_bytes(),
+          [this, &plan, &target](void* const* values, void* workspace, StreamHandle stream) {
             target.functions().check(target.functions().set_stream(target.handle(), stream), "cuDNN takes a stream");
             plan.run(target.handle(), ids_, {values, ids_.size()}, workspace);
           }};

@@ -35,7 +35,8 @@ std::vector<Descriptor> Descriptor::get_descriptors(Attribute attribute, Descrip
     raws.push_back(descriptors.emplace_back(*functions_, type).raw());
   }
   if (raws.empty()) return descriptors;
-  const std::int64_t found = get(attribute, AttributeType::descriptor, static_cast<std::int64_t>(raws.size()), raws.data());
+  const std::int64_t found =
+      get(attribute, AttributeType::descriptor, static_cast<std::int64_t>(raws.size()), raws.data());
   descriptors.erase(descriptors.begin() + found, descriptors.end());
   return descriptors;
 }

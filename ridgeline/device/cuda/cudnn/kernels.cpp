@@ -16,8 +16,8 @@ namespace {
 
 // What is launched beside the plan.
 struct Form {
-  bool rounds_bias = false;       // to the operands' type, in front
-  bool widens_result = false;     // to f32, behind
+  bool rounds_bias = false;        // to the operands' type, in front
+  bool widens_result = false;      // to f32, behind
   std::optional<Blocks> blocks{};  // the convolution goes over blocks of pixels
 };
 
@@ -88,8 +88,8 @@ class ConvolutionKernel final : public Kernel {
       addresses_.push_back(address);
     }
     void* const workspace = scratch + workspace_at_;
-    stream.driver_stream().library_call(work_.call(
-        addresses_, workspace, [&](StreamHandle handle) { plans_.run(addresses_, workspace, handle); }));
+    stream.driver_stream().library_call(
+        work_.call(addresses_, workspace, [&](StreamHandle handle) { plans_.run(addresses_, workspace, handle); }));
     if (form_.blocks && !forward) {
       form_.blocks->unblock_filter(give, scratch + filter_at_, scratch + padded_at_, result);
     }
@@ -149,8 +149,7 @@ class ConvolutionKernel final : public Kernel {
 
 KernelChoice make_convolution(const KernelRequest& request, Libraries& libraries) {
   if (has_empty_value(request)) return Refusal{"an operand or result is empty"};
-  const Convolution convolution =
-      convolution_of(request.node, types_of(request.inputs), types_of(request.outputs));
+  const Convolution convolution = convolution_of(request.node, types_of(request.inputs), types_of(request.outputs));
   if (convolution.window.pad_before != convolution.window.pad_after) {
     return Refusal{"its padding differs between two sides, and some of cuDNN's engines then compute something else"};
   }

@@ -26,8 +26,8 @@ unsigned bits_of(const Descriptor& engine, Attribute attribute, int room) {
 
 std::string PlanRules::text() const {
   return std::string(tensor_cores ? "tensor cores" : "f32") + (repeatable ? ", repeatable" : "") +
-         (compiled ? "" : ", compiled before") +
-         (high_precision ? ", high precision" : "") + ", workspace " + std::to_string(workspace_bytes >> 20) + " MB";
+         (compiled ? "" : ", compiled before") + (high_precision ? ", high precision" : "") + ", workspace " +
+         std::to_string(workspace_bytes >> 20) + " MB";
 }
 
 EngineNotes notes_of(const Descriptor& configuration) {

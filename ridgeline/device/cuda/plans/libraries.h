@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/plans/libraries.h
 //
-// cuDNN and cuBLASLt as one card uses them: handles, kept plans, how plans are chosen. Owned by the device; kernels made
-// of it must not outlive it. Programs of a card are compiled and run by one thread at a time.
+// cuDNN and cuBLASLt as one card uses them: handles, kept plans, how plans are chosen. Owned by the device; kernels
+// made of it must not outlive it. Programs of a card are compiled and run by one thread at a time.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ struct LibrariesOptions {
 
 class Libraries {
  public:
-  // For a card: `target` and the handle of cuBLASLt are those of its context. Where `cublas` is null, or `cublas_handle`,
-  // dense layers are refused.
+  // For a card: `target` and the handle of cuBLASLt are those of its context. Where `cublas` is null, or
+  // `cublas_handle`, dense layers are refused.
   Libraries(cudnn::Target target, const cublas::Functions* cublas, cublas::Handle cublas_handle,
             LibrariesOptions options);
   ~Libraries();

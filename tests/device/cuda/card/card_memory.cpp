@@ -13,7 +13,8 @@ CardMemory::CardMemory(Calls& calls, std::size_t bytes) : calls_(calls), bytes_(
 CardMemory::~CardMemory() { calls_.answer("cuMemFree", &Driver::release, address_); }
 
 void CardMemory::upload(const Tensor& tensor, StreamHandle stream) {
-  calls_.make("cuMemcpyHtoDAsync", "a test", &Driver::copy_to_device, address_, tensor.raw(), tensor.byte_size(), stream);
+  calls_.make("cuMemcpyHtoDAsync", "a test", &Driver::copy_to_device, address_, tensor.raw(), tensor.byte_size(),
+              stream);
   calls_.make("cuStreamSynchronize", "a test", &Driver::stream_synchronize, stream);
 }
 

@@ -1,6 +1,7 @@
-// A libcuda.so.1 that drives nothing: it answers what cuDNN and cuBLASLt ask while they choose kernels and compile them,
-// so that plans are built where no card is. Launches and copies fail. Loaded before those libraries, its name stands in
-// for the real one. The card that it describes is that of FAKE_CUDA_DEVICE: sm_90 (an H100) or sm_80 (an A100).
+// A libcuda.so.1 that drives nothing: it answers what cuDNN and cuBLASLt ask while they choose kernels and compile
+// them, so that plans are built where no card is. Launches and copies fail. Loaded before those libraries, its name
+// stands in for the real one. The card that it describes is that of FAKE_CUDA_DEVICE: sm_90 (an H100) or sm_80 (an
+// A100).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -15,10 +16,10 @@ struct Card {
   int shared_bytes_of_multiprocessor, shared_bytes_of_block;
   size_t memory_bytes;
 };
-static const struct Card kSm90 = {"NVIDIA H100 80GB HBM3", 9,      0,      132,         1980000, 2619000, 5120,
-                                  52428800,                233472, 232448, 85017493504ull};
-static const struct Card kSm80 = {"NVIDIA A100-SXM4-80GB", 8,      0,      108,         1410000, 1593000, 5120,
-                                  41943040,                167936, 166912, 85094825984ull};
+static const struct Card kSm90 = {"NVIDIA H100 80GB HBM3", 9, 0, 132, 1980000, 2619000, 5120, 52428800, 233472, 232448,
+                                  85017493504ull};
+static const struct Card kSm80 = {"NVIDIA A100-SXM4-80GB", 8, 0, 108, 1410000, 1593000, 5120, 41943040, 167936, 166912,
+                                  85094825984ull};
 
 static const struct Card* card(void) {
   const char* name = getenv("FAKE_CUDA_DEVICE");
@@ -61,28 +62,30 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   (void)device;
   const struct Card* c = card();
   switch (attribute) {
-    case 1: *value = 1024; break;        // threads of a block
-    case 2: case 3: *value = 1024; break;
+    case 1: *value = 1024; break;  // threads of a block
+    case 2:
+    case 3: *value = 1024; break;
     case 4: *value = 64; break;
     case 5: *value = 2147483647; break;  // blocks of a grid
-    case 6: case 7: *value = 65535; break;
-    case 8: *value = 49152; break;       // shared memory of a block
-    case 10: *value = 32; break;         // a warp
-    case 12: *value = 65536; break;      // registers of a block
+    case 6:
+    case 7: *value = 65535; break;
+    case 8: *value = 49152; break;   // shared memory of a block
+    case 10: *value = 32; break;     // a warp
+    case 12: *value = 65536; break;  // registers of a block
     case 13: *value = c->clock_khz; break;
     case 16: *value = c->multiprocessors; break;
     case 36: *value = c->memory_clock_khz; break;
     case 37: *value = c->memory_bus_bits; break;
     case 38: *value = c->l2_bytes; break;
-    case 39: *value = 2048; break;       // threads of a multiprocessor
+    case 39: *value = 2048; break;  // threads of a multiprocessor
     case 75: *value = c->major; break;
     case 76: *value = c->minor; break;
     case 81: *value = c->shared_bytes_of_multiprocessor; break;
-    case 82: *value = 65536; break;      // registers of a multiprocessor
-    case 95: *value = 1; break;          // cooperative launches
+    case 82: *value = 65536; break;  // registers of a multiprocessor
+    case 95: *value = 1; break;      // cooperative launches
     case 97: *value = c->shared_bytes_of_block; break;
-    case 106: *value = 32; break;        // blocks of a multiprocessor
-    case 111: *value = 1024; break;      // reserved shared memory of a block
+    case 106: *value = 32; break;    // blocks of a multiprocessor
+    case 111: *value = 1024; break;  // reserved shared memory of a block
     default: *value = 0;
   }
   return kSuccess;

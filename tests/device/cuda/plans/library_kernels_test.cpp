@@ -74,7 +74,8 @@ class LibraryKernels : public ::testing::Test {
     for (const ValueType& type : inputs) {
       values.push_back(random_values(type, values.size() + 1));
       input_addresses.push_back(allocate(type.bytes()));
-      stream.copy({.to = input_addresses.back(), .from = values.back().raw(), .bytes = type.bytes(), .to_device = &device});
+      stream.copy(
+          {.to = input_addresses.back(), .from = values.back().raw(), .bytes = type.bytes(), .to_device = &device});
     }
     for (const KernelOperand& output : request.outputs) output_addresses.push_back(allocate(output.type.bytes()));
     // Programs give scratch memory at a multiple of 64, not of 256.
@@ -124,8 +125,8 @@ TEST_F(LibraryKernels, AConvolutionIsOnePlan) {
 
 TEST_F(LibraryKernels, AnF32BiasIsRoundedToTheTypeOfTheData) {
   RIDGELINE_NEEDS_CUDNN();
-  const Made made = run("conv2d", with(kSame, "activation", std::string("relu")),
-                        {kImage, kFilter, {DType::f32, {48}}});
+  const Made made =
+      run("conv2d", with(kSame, "activation", std::string("relu")), {kImage, kFilter, {DType::f32, {48}}});
   ASSERT_EQ(made.refusal, "");
   EXPECT_LE(error_of(made.got[0], made.expected[0]), 6e-3);
 }
@@ -149,12 +150,13 @@ TEST_F(LibraryKernels, FirstLayersGoOverBlocksOfPixels) {
   // AlexNet's first layer, ResNet's, and one whose pad is whole blocks, all over smaller images.
   for (const Layer& l : {Layer{36, 11, 4, 2}, Layer{32, 7, 2, 3}, Layer{24, 5, 2, 2}, Layer{24, 3, 2, 1}}) {
     const std::int64_t result = (l.side + 2 * l.pad - l.kernel) / l.stride + 1;
-    const Attributes attributes{{"stride", Integers{l.stride, l.stride}}, {"pad", Integers{l.pad, l.pad, l.pad, l.pad}}};
+    const Attributes attributes{{"stride", Integers{l.stride, l.stride}},
+                                {"pad", Integers{l.pad, l.pad, l.pad, l.pad}}};
     for (const DType type : {DType::bf16, DType::f16}) {
       const ValueType image{type, {2, l.side, l.side, 3}}, filter{type, {16, l.kernel, l.kernel, 3}},
           dy{type, {2, result, result, 16}};
-      const Made forward = run("conv2d", with(attributes, "activation", std::string("relu")),
-                               {image, filter, {DType::f32, {16}}});
+      const Made forward =
+          run("conv2d", with(attributes, "activation", std::string("relu")), {image, filter, {DType::f32, {16}}});
       ASSERT_EQ(forward.refusal, "");
       EXPECT_TRUE(forward.kernel->name.starts_with("cudnn blocks ")) << forward.kernel->name;
       EXPECT_LE(error_of(forward.got[0], forward.expected[0]), 6e-3) << l.kernel;

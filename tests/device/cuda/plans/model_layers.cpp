@@ -24,8 +24,8 @@ std::vector<ValueType> types_of(const Graph& graph, const std::vector<ValueId>& 
 }
 
 bool is_library_layer(const Node& node) {
-  for (const std::string_view op : {"conv2d", "conv2d_bwd_data", "conv2d_bwd_weights", "dense", "dense_bwd_data",
-                                    "dense_bwd_weights"}) {
+  for (const std::string_view op :
+       {"conv2d", "conv2d_bwd_data", "conv2d_bwd_weights", "dense", "dense_bwd_data", "dense_bwd_weights"}) {
     if (node.op == op) return true;
   }
   return false;

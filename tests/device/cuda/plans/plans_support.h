@@ -51,8 +51,8 @@ struct Warnings {
 }  // namespace ridgeline::cuda::testing
 
 // In a test: ends it where cuDNN is not installed.
-#define RIDGELINE_NEEDS_CUDNN()                                                             \
-  if (::ridgeline::cuda::testing::cudnn_without_card().functions == nullptr) {              \
-    GTEST_SKIP() << ::ridgeline::cuda::testing::cudnn_without_card().why;                   \
-  }                                                                                         \
+#define RIDGELINE_NEEDS_CUDNN()                                                \
+  if (::ridgeline::cuda::testing::cudnn_without_card().functions == nullptr) { \
+    GTEST_SKIP() << ::ridgeline::cuda::testing::cudnn_without_card().why;      \
+  }                                                                            \
   static_assert(true)
