@@ -75,7 +75,8 @@ WorkerTeam& WorkerTeam::of_this_thread() {
     std::unique_ptr<WorkerTeam> team = std::make_unique<WorkerTeam>();
     unsigned forks = g_forks.load();
     void keep_or_leave() {
-      if (forks != g_forks.load()) (void)team.release();
+      if (forks != g_forks.load()) [[maybe_unused]]
+        WorkerTeam* const left = team.release();
     }
     ~Owned() { keep_or_leave(); }
   };

@@ -25,7 +25,8 @@ inline int summing_team(const KernelRequest& request) {
 // threads do not end together, the less so the longer items are.
 inline double team_rounds(std::int64_t items, std::int64_t threads) {
   constexpr double kApart = 0.15;
-  return static_cast<double>((items + threads - 1) / threads) + kApart;
+  const std::int64_t most = (items + threads - 1) / threads;
+  return static_cast<double>(most) + kApart;
 }
 
 }  // namespace ridgeline::device

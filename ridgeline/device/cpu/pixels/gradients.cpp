@@ -93,8 +93,9 @@ class PixelGradients final : public Kernel {
       for (std::int64_t m = sums ? 1 : parts_; m <= std::min(most_parts, kMostPieces); ++m) {
         const std::int64_t pixels = parts_of(parts_of(p_.count(), kDepth), m) * kDepth;
         const std::int64_t piece = of_piece * columns_ + kMove * (of_piece + columns_);
-        const double cost = team_rounds(ranges * m, threads_) * static_cast<double>(pixels * piece) +
-                            static_cast<double>(kMove * m * p_.k * p_.columns() / threads_);
+        const std::int64_t joined = kMove * m * p_.k * p_.columns() / threads_;
+        const double cost =
+            team_rounds(ranges * m, threads_) * static_cast<double>(pixels * piece) + static_cast<double>(joined);
         if (cost >= least) continue;
         least = cost, filters = of_piece, parts = m;
       }

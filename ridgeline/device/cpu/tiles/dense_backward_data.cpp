@@ -78,7 +78,7 @@ class DenseBackwardDataKernel final : public Kernel {
 
   // Of a large team each thread should have as much to do.
   std::int64_t fair_range() const {
-    constexpr double kOverhead = kBlock / 2;  // of an item, in inputs
+    constexpr double kOverhead = 16;  // of an item, in inputs
     const auto cost = [&](std::int64_t range) {
       return team_rounds(blocks_of(dense_.inputs, range), threads_) * (static_cast<double>(range) + kOverhead);
     };

@@ -113,7 +113,7 @@ class DenseUpdateKernel final : public Kernel {
   static constexpr std::int64_t kItemRows = 4 * kBlock, kMostItemRows = 32 * kBlock, kItems = 8;
   // Of a large team each thread should have as much to do: not longer than item_rows_.
   std::int64_t fair_rows(std::int64_t outputs) const {
-    constexpr double kOverhead = kBlock / 8;  // of an item, in rows
+    constexpr double kOverhead = 4;  // of an item, in rows
     const auto cost = [&](std::int64_t rows) {
       return team_rounds(ranges_ * blocks_of(outputs, rows), threads_) * (static_cast<double>(rows) + kOverhead);
     };
