@@ -4,7 +4,6 @@
 // share. For those files alone.
 #pragma once
 
-#include <fmt/format.h>
 
 #include <functional>
 #include <memory>

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
 
