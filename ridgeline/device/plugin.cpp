@@ -47,7 +47,8 @@ const DevicePlugin& open(const char* file, const char* variable, std::string_vie
     void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == nullptr) throw Error(std::string("cannot open the device's library: ") + ::dlerror());
     const auto function = reinterpret_cast<DevicePluginFunction>(::dlsym(library, kDevicePluginFunction));
-    if (function == nullptr) throw Error(path.string() + " is no library of a device: it has no " + kDevicePluginFunction);
+    if (function == nullptr)
+      throw Error(path.string() + " is no library of a device: it has no " + kDevicePluginFunction);
     const DevicePlugin& plugin = *function();
     if (plugin.contract != contract_version())
       throw Error(path.string() + " was built from other sources than this program: build both again");

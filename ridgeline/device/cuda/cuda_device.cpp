@@ -6,6 +6,8 @@
 #include "ridgeline/core/log.h"
 #include "ridgeline/device/collective_kernel.h"
 #include "ridgeline/device/cuda/device_stream.h"
+#include "ridgeline/device/cuda/loop/cubins.h"
+#include "ridgeline/device/cuda/loop/text.h"
 #include "ridgeline/device/cuda/plans/libraries.h"
 #include "ridgeline/device/cuda/table/kernel_table.h"
 
@@ -126,13 +128,23 @@ std::unique_ptr<Recording> CudaDevice::record(FunctionRef<void()> body) {
 Libraries& CudaDevice::libraries() {
   if (!libraries_) {
     context_->enter();
-    LibrariesOptions options{.warn = [name = options_.name](const std::string& line) {
-      Log().warning(fmt::format("[{}] {}", name, line));
-    }};
+    LibrariesOptions options{
+        .warn = [name = options_.name](const std::string& line) { Log().warning(fmt::format("[{}] {}", name, line)); }};
     if (options_.tune) options.clock = card_clock(context_);
     libraries_ = Libraries::open(context_->info().name, context_->info().driver_version, std::move(options));
   }
   return *libraries_;
+}
+
+FunctionHandle CudaDevice::loop_function(const LoopText& text) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Module>& module = loops_[text.name];
+  if (!module) {
+    // sm_90 has instructions that later cards lack; no others do.
+    const std::string target = architecture() == "sm_90" ? "sm_90a" : architecture();
+    module = std::make_unique<Module>(context_, text.name, cubin_of(text.name, text.text, target));
+  }
+  return module->function(text.name);
 }
 
 std::vector<KernelEntry> CudaDevice::kernels(std::string_view op) const {

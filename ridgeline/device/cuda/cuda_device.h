@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/cuda_device.h
 //
 // One card as a device of programs: its memory, a stream for each purpose, events, captured graphs as recordings, and
-// the kernels of kernel_table.h. Owned by the session; memory, events and recordings must not outlive it. A stream is fed
-// by one thread at a time; allocation and events are for any thread.
+// the kernels of kernel_table.h. Owned by the session; memory, events and recordings must not outlive it. A stream is
+// fed by one thread at a time; allocation and events are for any thread.
 #pragma once
 
 #include <array>
@@ -22,6 +22,7 @@
 namespace ridgeline::cuda {
 
 struct KernelRow;
+struct LoopText;
 class DeviceStream;
 class Libraries;
 
@@ -67,6 +68,8 @@ class CudaDevice final : public Device {
   // cuDNN and cuBLASLt for this card, opened at the first call; an Error where one is not there. By the thread that
   // compiles programs.
   Libraries& libraries();
+  // Of a loop's text, which is compiled, or read from the user's cache, when it is first asked for.
+  FunctionHandle loop_function(const LoopText& text);
   // Whether bytes of the host lie in pinned memory of this device.
   bool is_pinned(const void* address, std::size_t bytes) const;
   bool recording() const { return recording_; }
@@ -83,8 +86,9 @@ class CudaDevice final : public Device {
   std::size_t held_ = 0;  // bytes of device memory
   bool recording_ = false;
   std::unique_ptr<Libraries> libraries_;
+  std::map<std::string, std::unique_ptr<Module>> loops_;  // by the names of their kernels
   std::array<std::unique_ptr<DeviceStream>, 3> streams_;  // by purpose; last: they use all of the above
-  std::unique_ptr<CudaEvent> base_;                        // of timed events, and when it was reached
+  std::unique_ptr<CudaEvent> base_;                       // of timed events, and when it was reached
   std::chrono::steady_clock::time_point base_time_;
 };
 

@@ -56,10 +56,12 @@ void DeviceStream::wait(Event& event) {
   event.wait();
 }
 
-void DeviceStream::give(std::string_view what, const KernelLaunch& l) {
+void DeviceStream::give(std::string_view what, const KernelLaunch& l) { give(what, l, device_.function(l.kernel)); }
+
+void DeviceStream::give(std::string_view what, const KernelLaunch& l, FunctionHandle function) {
   const std::string name = fmt::format("{}: {}", what, l.kernel.symbol);
   stream_.launch({.name = name,
-                  .function = device_.function(l.kernel),
+                  .function = function,
                   .grid = {l.blocks.x, l.blocks.y, l.blocks.z},
                   .block = {l.kernel.threads},
                   .parameters = l.parameters,

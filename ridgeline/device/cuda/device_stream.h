@@ -29,6 +29,8 @@ class DeviceStream final : public Stream {
 
   // For kernels: a launch of ours. `what` is for messages.
   void give(std::string_view what, const KernelLaunch& launch);
+  // The same of a kernel that is no row of the table.
+  void give(std::string_view what, const KernelLaunch& launch, FunctionHandle function);
   CudaStream& driver_stream() { return stream_; }
 
  private:

@@ -38,10 +38,11 @@ std::string describe_cards() {
   for (int index = 0; index < count; ++index) {
     const CardInfo card = card_info(*calls, index);
     const std::string why = unsupported(card);
-    text += fmt::format("cuda:{}: {}, compute capability {}.{}, {} multiprocessors, {:.1f} GB, driver for CUDA {}.{}{}\n",
-                        index, card.name, card.compute_capability / 10, card.compute_capability % 10,
-                        card.multiprocessors, static_cast<double>(card.memory_bytes) * 1e-9, card.driver_version / 1000,
-                        card.driver_version % 1000 / 10, why.empty() ? "" : "; cannot be used: " + why);
+    text +=
+        fmt::format("cuda:{}: {}, compute capability {}.{}, {} multiprocessors, {:.1f} GB, driver for CUDA {}.{}{}\n",
+                    index, card.name, card.compute_capability / 10, card.compute_capability % 10, card.multiprocessors,
+                    static_cast<double>(card.memory_bytes) * 1e-9, card.driver_version / 1000,
+                    card.driver_version % 1000 / 10, why.empty() ? "" : "; cannot be used: " + why);
   }
   for (const LibraryInfo& info : libraries()) {
     if (info.name == LibraryName::driver) continue;

@@ -99,21 +99,18 @@ TEST(CudaDevice, AKernelOfAnotherDeviceIsRefused) {
   RecordingDevice card, other;
   const NodeProblem problem("softmax", {Tensor(DType::f32, {2, 4})}, {});
   KernelChoice choice = other.device.kernels("softmax").front().make(problem.request(other.device));
-  EXPECT_THAT(error_of([&] {
-                card.device.stream().run(*std::get<std::unique_ptr<Kernel>>(choice), {});
-              }),
+  EXPECT_THAT(error_of([&] { card.device.stream().run(*std::get<std::unique_ptr<Kernel>>(choice), {}); }),
               HasSubstr("was made for another device"));
 }
 
 TEST(CudaDevice, AStickyErrorNamesTheOpAndTheLaunch) {
   RecordingDevice card({}, {.work_fault = [](std::string_view work) {
-    return work.find("softmax") != std::string_view::npos ? result::kIllegalAddress : result::kSuccess;
-  }});
+                         return work.find("softmax") != std::string_view::npos ? result::kIllegalAddress
+                                                                               : result::kSuccess;
+                       }});
   const NodeProblem problem("softmax", {Tensor(DType::f32, {2, 4})}, {});
   KernelChoice choice = card.device.kernels("softmax").front().make(problem.request(card.device));
-  EXPECT_THAT(error_of([&] {
-                run_on_device(card.device, *std::get<std::unique_ptr<Kernel>>(choice), problem, false);
-              }),
+  EXPECT_THAT(error_of([&] { run_on_device(card.device, *std::get<std::unique_ptr<Kernel>>(choice), problem, false); }),
               HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS: in 'softmax_under_test: softmax"));
 }
 

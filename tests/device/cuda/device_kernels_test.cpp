@@ -43,18 +43,20 @@ std::vector<test::OpRow> rows_for_entries() {
   rows.push_back({.op = "conv2d",
                   .operands = {{{2, 5, 6, 8}}, {{8, 3, 3, 1}}},
                   .attributes = {{"pad", pad}, {"groups", std::int64_t{8}}}});
-  rows.push_back({.op = "conv2d_bwd_data",
-                  .operands = {{{2, 5, 6, 8}}, {{8, 3, 3, 1}}},
-                  .attributes = {{"pad", pad},
-                                 {"groups", std::int64_t{8}},
-                                 {"input", std::vector<std::int64_t>{2, 5, 6, 8}}}});
-  rows.push_back({.op = "conv2d_bwd_weights",
-                  .operands = {{{2, 5, 6, 8}}, {{2, 5, 6, 8}}},
-                  .attributes = {{"pad", pad},
-                                 {"groups", std::int64_t{8}},
-                                 {"kernel", std::vector<std::int64_t>{3, 3}}}});
-  for (const DType to : {DType::f32, DType::bf16, DType::f16})
-    rows.push_back({.op = "cast", .operands = {{{3, 40}}}, .attributes = {{"to", to}}});
+  rows.push_back(
+      {.op = "conv2d_bwd_data",
+       .operands = {{{2, 5, 6, 8}}, {{8, 3, 3, 1}}},
+       .attributes = {{"pad", pad}, {"groups", std::int64_t{8}}, {"input", std::vector<std::int64_t>{2, 5, 6, 8}}}});
+  rows.push_back(
+      {.op = "conv2d_bwd_weights",
+       .operands = {{{2, 5, 6, 8}}, {{2, 5, 6, 8}}},
+       .attributes = {{"pad", pad}, {"groups", std::int64_t{8}}, {"kernel", std::vector<std::int64_t>{3, 3}}}});
+  rows.push_back({.op = "strided_slice_bwd",
+                  .operands = {{{2, 3, 2, 5}}},
+                  .attributes = {{"start", std::vector<std::int64_t>{0, 0, 0, 1}},
+                                 {"stride", std::vector<std::int64_t>{1, 2, 3, 1}},
+                                 {"input", std::vector<std::int64_t>{2, 6, 6, 8}}}});
+  rows.push_back({.op = "cast", .operands = {{{3, 40}}}, .attributes = {{"to", DType::bf16}}});
   return rows;
 }
 
@@ -75,8 +77,8 @@ TEST(CudaKernels, EveryEntryGivesTheReferencesResultsInEachType) {
         const std::vector<Tensor> got = run_on_device(card.device, kernel, problem, false);
         ran.insert(row.op + " " + std::string(entry.name));
         for (std::size_t i = 0; i < got.size(); ++i) {
-          ASSERT_NO_FATAL_FAILURE(expect_near_reference(got[i], expected[i], tolerance_of(type),
-                                                        what + ", result " + std::to_string(i)));
+          ASSERT_NO_FATAL_FAILURE(
+              expect_near_reference(got[i], expected[i], tolerance_of(type), what + ", result " + std::to_string(i)));
         }
         const std::vector<Tensor> replayed = run_on_device(card.device, kernel, problem, true);
         for (std::size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(equal_bits(got[i], replayed[i])) << what;

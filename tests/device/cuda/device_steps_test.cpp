@@ -16,10 +16,9 @@ void add_recording_device() {
                 .doc = "a card of the recording driver",
                 .make = [](const DeviceOptions& options) -> std::unique_ptr<Device> {
                   auto calls = start_driver(RecordingDriver::make({.kernels = host_kernels()}));
-                  return std::make_unique<CudaDevice>(std::make_shared<Context>(calls, 0),
-                                                      CudaDeviceOptions{.name = "cuda_recording",
-                                                                        .promise = options.promise,
-                                                                        .images = kAnyImages});
+                  return std::make_unique<CudaDevice>(
+                      std::make_shared<Context>(calls, 0),
+                      CudaDeviceOptions{.name = "cuda_recording", .promise = options.promise, .images = kAnyImages});
                 }});
     return true;
   }();
@@ -31,13 +30,14 @@ std::vector<double> losses_of(const char* device, const char* model, std::int64_
   nn::StepOptions options;
   options.model = &nn::model_named(model);
   options.model_options.num_classes = 10;
-  options.batch_size = 4;
+  options.batch_size = 2;
   options.image_size = image_size;
   const nn::Step step = nn::build_training_step(options, {.schedule = optim::Constant{0.01}});
   Session session({.device = device});
   for (const nn::ParameterSpec& spec : step.parameters)
     session.parameters().set(spec.name, nn::initialize(spec, 1), spec.kind());
-  const auto program = compile(step.graph, session, {.precision = PrecisionPolicy::of(precision_mode_named(precision))});
+  const auto program =
+      compile(step.graph, session, {.precision = PrecisionPolicy::of(precision_mode_named(precision))});
   const train::SyntheticBatch batch(options, 10, 3);
   std::vector<double> losses;
   for (int i = 0; i < 10; ++i) {
@@ -56,7 +56,7 @@ void expect_equal_training(const char* model, std::int64_t image_size, const cha
 }
 
 TEST(CudaSteps, ResNet20TrainsTenStepsAsOnTheCpu) {
-  expect_equal_training("resnet20", 32, "must_keep_origin_dtype", 1e-3);
+  expect_equal_training("resnet20", 16, "must_keep_origin_dtype", 1e-3);
 }
 
 TEST(CudaSteps, AlexNetTrainsTenStepsAsOnTheCpu) {
@@ -64,7 +64,7 @@ TEST(CudaSteps, AlexNetTrainsTenStepsAsOnTheCpu) {
 }
 
 TEST(CudaSteps, ResNet20TrainsInBf16AsOnTheCpu) {
-  expect_equal_training("resnet20", 32, "allow_mix_precision_bf16", 2e-2);
+  expect_equal_training("resnet20", 16, "allow_mix_precision_bf16", 2e-2);
 }
 
 }  // namespace

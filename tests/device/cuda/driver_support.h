@@ -11,8 +11,8 @@
 #include "ridgeline/device/cuda/driver/modules.h"
 #include "ridgeline/device/cuda/driver/recording.h"
 #include "ridgeline/device/cuda/driver/streams.h"
-#include "ridgeline/device/cuda/kernels/self_test.h"
 #include "ridgeline/device/cuda/kernels/host_kernels.h"
+#include "ridgeline/device/cuda/kernels/self_test.h"
 
 namespace ridgeline::cuda::testing {
 

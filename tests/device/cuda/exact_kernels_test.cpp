@@ -18,8 +18,8 @@ TEST(CudaDropout, HasTheCpusMasksAndBits) {
     const double keep = values.coin() ? 0.5 : 0.3;
     const std::uint64_t key = values.random()() | std::uint64_t{values.random()()} << 32;
     const Tensor step = Tensor::scalar<std::int64_t>(static_cast<std::int64_t>(values.random()()) << round % 20);
-    const auto expected = reference_of(
-        "dropout", {x, step}, {{"keep_prob", keep}, {"key", static_cast<std::int64_t>(key)}})[0];
+    const auto expected =
+        reference_of("dropout", {x, step}, {{"keep_prob", keep}, {"key", static_cast<std::int64_t>(key)}})[0];
     Tensor y = noise(type, x.shape());
     dropout(run_on_host, type, x.raw(), y.raw(), step.data<std::int64_t>(), key, keep, x.elements());
     EXPECT_EQ(unequal_bits(y, expected), "") << round;
@@ -41,12 +41,14 @@ TEST(CudaImageTail, HasTheCpusBitsInThreeAndEightChannelsAndInBlocks) {
     Values values(static_cast<unsigned>(round));
     const DType type = kStorageTypes[round % 3];
     ImageTailShape s{type, values.pick({1, 3}), values.pick({1, 9, 16}), values.pick({1, 11, 34}), 3};
-    const Tensor images = values.integers(DType::u8, {s.n, s.h, s.w, 3}, 256), flip = values.integers(DType::u8, {s.n}, 2);
+    const Tensor images = values.integers(DType::u8, {s.n, s.h, s.w, 3}, 256),
+                 flip = values.integers(DType::u8, {s.n}, 2);
     const bool flips = values.coin();
     const std::vector<Tensor> inputs = flips ? std::vector{images, flip} : std::vector{images};
-    const auto expected = reference_of("image_tail", inputs, {{"mean", Reals(image::kImagenetMean.begin(), image::kImagenetMean.end())},
-                                                                {"std", Reals(image::kImagenetStd.begin(), image::kImagenetStd.end())},
-                                                                {"dtype", type}})[0];
+    const auto expected = reference_of("image_tail", inputs,
+                                       {{"mean", Reals(image::kImagenetMean.begin(), image::kImagenetMean.end())},
+                                        {"std", Reals(image::kImagenetStd.begin(), image::kImagenetStd.end())},
+                                        {"dtype", type}})[0];
     const void* const flip_at = flips ? flip.raw() : nullptr;
     Tensor y = noise(type, expected.shape());
     image_tail(run_on_host, s, images.raw(), flip_at, table, y.raw());
@@ -58,8 +60,10 @@ TEST(CudaImageTail, HasTheCpusBitsInThreeAndEightChannelsAndInBlocks) {
     image_tail(run_on_host, s, images.raw(), flip_at, table, padded.raw());
     EXPECT_EQ(unequal_bits(padded, wide), "") << round;
 
-    const ImageBlocks b{values.pick({2, 4}), values.pick({0, 2}), values.pick({0, 1}), values.pick({1, 6}), values.pick({2, 10})};
-    Tensor blocks = noise(type, {s.n, b.rows, b.columns, b.side * b.side * 3}), right = Tensor::zeros(type, blocks.shape());
+    const ImageBlocks b{values.pick({2, 4}), values.pick({0, 2}), values.pick({0, 1}), values.pick({1, 6}),
+                        values.pick({2, 10})};
+    Tensor blocks = noise(type, {s.n, b.rows, b.columns, b.side * b.side * 3}),
+           right = Tensor::zeros(type, blocks.shape());
     for_each_index(Shape{s.n, b.rows, b.columns, b.side, b.side, 3}, [&](std::int64_t at, const Integers& i) {
       const std::int64_t row = i[1] * b.side + i[3] - b.top, column = i[2] * b.side + i[4] - b.left;
       if (row < 0 || row >= s.h || column < 0 || column >= s.w) return;

@@ -1,5 +1,7 @@
 #include "ridgeline/device/cuda/driver/recording.h"
 
+#include <fmt/format.h>
+
 #include "ridgeline/device/cuda/driver/recording_kernels.h"
 
 namespace ridgeline::cuda {

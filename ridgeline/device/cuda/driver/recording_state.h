@@ -5,7 +5,6 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>

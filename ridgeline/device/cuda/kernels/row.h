@@ -71,9 +71,13 @@ void give(LaunchSink sink, const typename Body::Parameters& parameters) {
                 sizeof(typename Body::Parameters) <= kMaxParameterBytes);
   const Blocks blocks = Body::blocks(parameters);
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return;  // nothing to do
-  PointerList pointers(&parameters);
-  Body::pointers(parameters, pointers);
-  sink(KernelLaunch{kRow<Body>, blocks, &parameters, pointers.members()});
+  auto whole = parameters;
+#if __has_builtin(__builtin_clear_padding)
+  __builtin_clear_padding(&whole);  // what is left on the stack may look like an address (driver/recording.h)
+#endif
+  PointerList pointers(&whole);
+  Body::pointers(whole, pointers);
+  sink(KernelLaunch{kRow<Body>, blocks, &whole, pointers.members()});
 }
 
 // For a list of kernels, at namespace scope, and for the array of their rows.

@@ -63,8 +63,8 @@ struct ConvolutionEpilogue {
 KernelChoice make_direct_forward(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
   return launched(request, "direct",
-                  [shape = forward_shape(request), epilogue = ConvolutionEpilogue(request)](
-                      LaunchSink sink, const KernelArguments& a) {
+                  [shape = forward_shape(request), epilogue = ConvolutionEpilogue(request)](LaunchSink sink,
+                                                                                            const KernelArguments& a) {
                     direct_convolution(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0]);
                   });
 }
@@ -82,11 +82,9 @@ KernelChoice make_depthwise_forward(const KernelRequest& request) {
 KernelChoice make_direct_data(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
   const bool gate = request.inputs.size() == 3;
-  return launched(request, "direct",
-                  [shape = data_shape(request), gate](LaunchSink sink, const KernelArguments& a) {
-                    direct_data_gradient(sink, shape, a.inputs[0], a.inputs[1], gate ? a.inputs[2] : nullptr,
-                                         a.outputs[0]);
-                  });
+  return launched(request, "direct", [shape = data_shape(request), gate](LaunchSink sink, const KernelArguments& a) {
+    direct_data_gradient(sink, shape, a.inputs[0], a.inputs[1], gate ? a.inputs[2] : nullptr, a.outputs[0]);
+  });
 }
 
 KernelChoice make_depthwise_data(const KernelRequest& request) {

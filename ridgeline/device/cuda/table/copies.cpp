@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
 
@@ -106,7 +108,10 @@ KernelChoice make_pad(const KernelRequest& request) {
   if (request.node.attributes.real("value") != 0) return Refusal{"the new elements are not 0"};
   const std::vector<std::int64_t>& low = request.node.attributes.integers("low");
   return make_strided(request, axes_between(request.inputs[0].type.shape, request.outputs[0].type.shape,
-                                            [&](std::size_t i, CopyAxis& axis) { axis.first = -low[i]; axis.step = 1; }));
+                                            [&](std::size_t i, CopyAxis& axis) {
+                                              axis.first = -low[i];
+                                              axis.step = 1;
+                                            }));
 }
 
 KernelChoice make_slice(const KernelRequest& request) {
@@ -118,11 +123,41 @@ KernelChoice make_slice(const KernelRequest& request) {
                                             }));
 }
 
+// dx[start + i*stride] = dy[i]: an axis with a stride is two, whose second one reads zeros behind its first element.
+KernelChoice make_slice_bwd(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  const Shape &dy = request.inputs[0].type.shape, &dx = request.outputs[0].type.shape;
+  const std::vector<std::int64_t> from = strides_of(dy), to = strides_of(dx);
+  std::vector<CopyAxis> axes;
+  for (int i = 0; i < dx.rank(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::int64_t start = attributes.integers("start")[at], stride = attributes.integers("stride")[at];
+    if (stride == 1) {
+      axes.push_back({.extent = dx[i],
+                      .to_stride = to[at],
+                      .first = -start,
+                      .step = 1,
+                      .from_extent = dy[i],
+                      .from_stride = from[at]});
+      continue;
+    }
+    if (start != 0 || dx[i] % stride != 0) return Refusal{"an axis that its stride does not divide"};
+    axes.push_back({.extent = dx[i] / stride,
+                    .to_stride = to[at] * stride,
+                    .step = 1,
+                    .from_extent = dy[i],
+                    .from_stride = from[at]});
+    axes.push_back({.extent = stride, .to_stride = to[at], .step = 1, .from_extent = 1});
+  }
+  return make_strided(request, std::move(axes));
+}
+
 bool card_type(DType type) { return type == DType::f32 || type == DType::bf16 || type == DType::f16; }
 
 KernelChoice make_cast(const KernelRequest& request) {
   const ValueType x = request.inputs[0].type;
   const DType to = request.outputs[0].type.dtype;
+  if (x.dtype == to) return make_bytes(request);
   if (!card_type(x.dtype) || !card_type(to)) return Refusal{"between whole numbers and others"};
   if (too_large(request)) return refuse_size();
   return launched(request, "cast", [=](LaunchSink sink, const KernelArguments& a) {
@@ -135,10 +170,11 @@ constexpr KernelEntry copies_entry(std::string_view op, EntryFactory factory) {
 }
 
 constexpr KernelEntry kCopies[] = {
-    copies_entry("reshape", make_bytes),         copies_entry("flatten", make_flatten),
-    copies_entry("unflatten", make_flatten),     copies_entry("transpose", make_transpose),
+    copies_entry("reshape", make_bytes),          copies_entry("flatten", make_flatten),
+    copies_entry("unflatten", make_flatten),      copies_entry("transpose", make_transpose),
     copies_entry("broadcast_to", make_broadcast), copies_entry("pad", make_pad),
-    copies_entry("strided_slice", make_slice),   own_entry("cast", "own", make_cast),
+    copies_entry("strided_slice", make_slice),    copies_entry("strided_slice_bwd", make_slice_bwd),
+    own_entry("cast", "own", make_cast),
 };
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace ridgeline::cuda {
 std::vector<KernelEntry> kernel_entries(std::string_view op, bool libraries) {
   std::vector<KernelEntry> entries;
   for (const auto family : {convolution_entries(), dense_entries(), norm_entries(), pool_entries(), sum_entries(),
-                            loss_entries(), copy_entries()}) {
+                            loss_entries(), copy_entries(), loop_entries()}) {
     for (const KernelEntry& entry : family) {
       if (entry.op == op && (libraries || entry.provider != Provider::library)) entries.push_back(entry);
     }
@@ -24,6 +24,13 @@ FusionLimits fusion_of_kernels() {
                       {"batch_norm_eval", "relu", kTypes, true}};
   limits.data_gradients = kTypes;
   limits.norm_gradients = kTypes;
+  limits.updates = {DType::f32};
+  // As many operands as fit into a kernel's parameters with room to spare.
+  limits.loop = {.terms = 96,
+                 .operands = 24,
+                 .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
+                 .results = {DType::f32, DType::bf16, DType::f16, DType::boolean},
+                 .sums = true};
   return limits;
 }
 

@@ -4,7 +4,6 @@
 // share. For those files alone.
 #pragma once
 
-#include <fmt/format.h>
 
 #include <functional>
 #include <memory>
@@ -73,8 +72,12 @@ constexpr KernelEntry own_entry(std::string_view op, std::string_view name, Entr
 constexpr KernelEntry library_entry(std::string_view op, std::string_view name, EntryFactory factory,
                                     std::string_view fp32_compute = {}) {
   const DTypeSet storage = fp32_compute.empty() ? kCardTypes : DTypeSet{DType::f32};
-  return {op,      name,           Provider::library,
-          factory, storage,        Arithmetic::f32,
+  return {op,
+          name,
+          Provider::library,
+          factory,
+          storage,
+          Arithmetic::f32,
           {Reproducibility::deterministic, true, fp32_compute}};
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
 
@@ -7,7 +9,9 @@ namespace {
 BatchNorm batch_norm_of(const KernelRequest& request, double epsilon) {
   const ValueType& x = request.inputs[0].type;
   const std::int64_t channels = x.shape[-1];
-  return {.type = x.dtype, .rows = x.shape.elements() / std::max<std::int64_t>(channels, 1), .channels = channels,
+  return {.type = x.dtype,
+          .rows = x.shape.elements() / std::max<std::int64_t>(channels, 1),
+          .channels = channels,
           .epsilon = epsilon};
 }
 

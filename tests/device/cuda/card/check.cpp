@@ -13,7 +13,8 @@
 namespace ridgeline::cuda::check {
 namespace {
 
-constexpr const char* kUsage = "usage: ridgeline_cuda_check [--recording] [--card=N] [--report=FILE] [STAGE...]\nstages:\n";
+constexpr const char* kUsage =
+    "usage: ridgeline_cuda_check [--recording] [--card=N] [--report=FILE] [STAGE...]\nstages:\n";
 
 struct Arguments {
   bool recording = false;

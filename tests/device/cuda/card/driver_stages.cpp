@@ -90,10 +90,12 @@ void check_driver(Card& card) {
   card.stream.synchronize();
   // y: 3x, then x + z three times, where z becomes x, 2x, 3x.
   for (int i = 0; i < kElements; ++i) expect(read[i] == 12.0f * static_cast<float>(i % 1000), "a graph: wrong values");
-  card.report.line(fmt::format("a captured graph of {} nodes on two streams, replayed three times: right", graph.nodes()));
+  card.report.line(
+      fmt::format("a captured graph of {} nodes on two streams, replayed three times: right", graph.nodes()));
 
   int registers = 0, local = 0;
-  card.context->make("cuFuncGetAttribute", "", &Driver::function_get, &registers, FunctionAttribute::registers, function);
+  card.context->make("cuFuncGetAttribute", "", &Driver::function_get, &registers, FunctionAttribute::registers,
+                     function);
   card.context->make("cuFuncGetAttribute", "", &Driver::function_get, &local, FunctionAttribute::local_bytes, function);
   card.report.line(fmt::format("self_test: {} registers, {} bytes of local memory", registers, local));
   expect(local == 0, "self_test uses local memory");
@@ -152,10 +154,11 @@ void measure_rates(Card& card) {
                                  1e6 * timed(card, 20, replay) / nodes));
   }
   CudaEvent event(card.context);
-  card.report.line(fmt::format("an event recorded and waited for by the host: {:.2f} us", 1e6 * host_seconds(card, 200, [&] {
-                                 card.stream.record(event);
-                                 event.synchronize();
-                               })));
+  card.report.line(
+      fmt::format("an event recorded and waited for by the host: {:.2f} us", 1e6 * host_seconds(card, 200, [&] {
+                                                                               card.stream.record(event);
+                                                                               event.synchronize();
+                                                                             })));
 }
 
 }  // namespace ridgeline::cuda::check

@@ -1,0 +1,184 @@
+#include "ridgeline/core/error.h"
+#include "ridgeline/device/cuda/cuda_device.h"
+#include "ridgeline/device/cuda/loop/kernel.h"
+#include "ridgeline/device/cuda/table/entries.h"
+#include "ridgeline/device/cuda/table/launched_kernel.h"
+#include "ridgeline/graph/loop/text.h"
+#include "ridgeline/graph/op/pointwise.h"
+#include "ridgeline/graph/op/update_group.h"
+
+namespace ridgeline::cuda {
+namespace {
+
+std::vector<ValueType> types_of(const std::vector<KernelOperand>& operands) {
+  std::vector<ValueType> types;
+  for (const KernelOperand& operand : operands) types.push_back(operand.type);
+  return types;
+}
+
+// The kernel of a loop on a card: compiled when the device is first asked for its text.
+class LoopLaunch final : public Kernel {
+ public:
+  LoopLaunch(const KernelRequest& request, LoopText text, const Shape& shape)
+      : node_(request.node.name),
+        loop_(std::move(text), shape),
+        function_(static_cast<CudaDevice&>(*request.device).loop_function(loop_.text())) {
+    name = "cuda loop";
+    scratch_bytes = loop_.scratch_bytes();
+    in_place = loop_.in_place();
+  }
+  void run(const KernelArguments& a) override {
+    auto& stream = static_cast<DeviceStream&>(*a.stream);
+    loop_.give(
+        [&](const KernelLaunch& launch) {
+          if (&launch.kernel == &loop_.row())
+            stream.give(node_, launch, function_);
+          else
+            stream.give(node_, launch);
+        },
+        a.inputs, a.outputs, a.scratch);
+  }
+
+ private:
+  std::string node_;
+  LoopKernel loop_;
+  FunctionHandle function_;
+};
+
+// The same where there is no card: the op's definition, whose bits the text has (its tests compare them).
+class DefinedLoop final : public Kernel {
+ public:
+  explicit DefinedLoop(const KernelRequest& request)
+      : node_(request.node), inputs_(types_of(request.inputs)), outputs_(types_of(request.outputs)) {
+    name = "cuda loop by its definition";
+    for (std::size_t r = 0; r < outputs_.size(); ++r)
+      in_place.push_back(r < inputs_.size() && inputs_[r] == outputs_[r] ? static_cast<int>(r) : -1);
+  }
+  void run(const KernelArguments& a) override {
+    LibraryCall call{.name = node_.name};
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      call.touches.push_back({reinterpret_cast<DeviceAddress>(a.inputs[i]), inputs_[i].bytes(), Touch::reads});
+    for (std::size_t r = 0; r < outputs_.size(); ++r)
+      call.touches.push_back({reinterpret_cast<DeviceAddress>(a.outputs[r]), outputs_[r].bytes(), Touch::writes});
+    call.host = [this](std::span<void* const> addresses) { compute(addresses); };
+    static_cast<DeviceStream&>(*a.stream).driver_stream().library_call(call);
+  }
+
+ private:
+  void compute(std::span<void* const> addresses) const {
+    std::vector<Tensor> inputs;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      inputs.emplace_back(inputs_[i].dtype, inputs_[i].shape);
+      std::memcpy(inputs.back().raw(), addresses[i], inputs.back().byte_size());
+    }
+    const std::vector<Tensor> results = run_reference(op_def(node_.op), inputs, node_.attributes, node_.name);
+    for (std::size_t r = 0; r < results.size(); ++r)
+      std::memcpy(addresses[inputs_.size() + r], results[r].raw(), results[r].byte_size());
+  }
+
+  Node node_;
+  std::vector<ValueType> inputs_, outputs_;
+};
+
+KernelChoice make_loop(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const OpDef& def = request.def;
+  const std::vector<ValueType> inputs = types_of(request.inputs), outputs = types_of(request.outputs);
+  const OpInstance instance{inputs, request.node.attributes, request.node.name};
+  const loop::Expression expression = def.expression(request.node.attributes);
+  const Shape shape = broadcast_shape(request.node.op, inputs);
+  std::vector<DType> results;
+  for (const ValueType& type : outputs) results.push_back(type.dtype);
+  auto made = loop_text(expression, arithmetic_of(def, instance, outputs), shape, inputs, results);
+  if (auto* refusal = std::get_if<Refusal>(&made)) return std::move(*refusal);
+  if (static_cast<CudaDevice&>(*request.device).context().driver().recording())
+    return std::make_unique<DefinedLoop>(request);
+  try {
+    return std::make_unique<LoopLaunch>(request, std::get<LoopText>(std::move(made)), shape);
+  } catch (const Error& error) {  // no NVRTC
+    return Refusal{error.what()};
+  }
+}
+
+// The kernel of a loop for each parameter, one behind the other.
+class UpdateGroupLaunch final : public Kernel {
+ public:
+  struct Part {
+    std::unique_ptr<Kernel> kernel;
+    std::vector<std::size_t> operands;
+  };
+  UpdateGroupLaunch(std::vector<Part> parts, std::size_t states) : parts_(std::move(parts)), states_(states) {
+    name = "cuda update_group";
+    for (const Part& part : parts_) {
+      scratch_bytes = std::max(scratch_bytes, part.kernel->scratch_bytes);
+      for (std::size_t s = 0; s < states_; ++s) {
+        const bool over = s < part.kernel->in_place.size() && part.kernel->in_place[s] == static_cast<int>(s);
+        in_place.push_back(over ? static_cast<int>(in_place.size()) : -1);
+      }
+    }
+  }
+  void run(const KernelArguments& a) override {
+    std::vector<void*> inputs, outputs;
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      inputs.clear(), outputs.clear();
+      for (std::size_t i : parts_[p].operands) inputs.push_back(a.inputs[i]);
+      for (std::size_t s = 0; s < states_; ++s) outputs.push_back(a.outputs[p * states_ + s]);
+      parts_[p].kernel->run({inputs.data(), outputs.data(), a.scratch, a.stream});
+    }
+  }
+
+ private:
+  std::vector<Part> parts_;
+  std::size_t states_;
+};
+
+KernelChoice make_update_group(const KernelRequest& request) {
+  const UpdateGroup group(request.node.attributes, request.inputs.size());
+  Node node;
+  node.op = "loop";
+  node.name = request.node.name;
+  node.attributes.set("expression", request.node.attributes.string("expression"));
+  std::vector<UpdateGroupLaunch::Part> parts;
+  for (std::size_t p = 0; p < group.parameters; ++p) {
+    UpdateGroupLaunch::Part part;
+    part.operands = group.operands_of(p);
+    KernelRequest one{op_def("loop"), node, {}, {}, request.promise, request.device};
+    for (std::size_t i : part.operands) one.inputs.push_back(request.inputs[i]);
+    for (std::size_t s = 0; s < group.states; ++s) one.outputs.push_back(request.outputs[p * group.states + s]);
+    KernelChoice choice = make_loop(one);
+    if (auto* refusal = std::get_if<Refusal>(&choice)) return std::move(*refusal);
+    part.kernel = std::move(std::get<std::unique_ptr<Kernel>>(choice));
+    parts.push_back(std::move(part));
+  }
+  return std::make_unique<UpdateGroupLaunch>(std::move(parts), group.states);
+}
+
+}  // namespace
+
+// Every op that is defined by an expression, whichever arithmetic its text takes.
+std::span<const KernelEntry> loop_entries() {
+  static const std::vector<KernelEntry> entries = [] {
+    std::vector<KernelEntry> all;
+    for (const OpDef& def : all_ops()) {
+      if (!def.expression || def.name == "update_group") continue;
+      all.push_back({def.name,
+                     "loop",
+                     Provider::own,
+                     make_loop,
+                     kFloatingTypes,
+                     Arithmetic::f64,
+                     {Reproducibility::portable, true}});
+    }
+    all.push_back({"update_group",
+                   "loops",
+                   Provider::own,
+                   make_update_group,
+                   kFloatingTypes,
+                   Arithmetic::f64,
+                   {Reproducibility::portable, true}});
+    return all;
+  }();
+  return entries;
+}
+
+}  // namespace ridgeline::cuda
