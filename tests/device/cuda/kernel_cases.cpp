@@ -278,6 +278,23 @@ void pools(Cases& cases) {
       max_pool_gradient(c.sink(), p, dy, index, padding ? y : nullptr, dx);
       c.result(dx, type, image);
     });
+    // Gradients of pools of stride 2 go by tiles of pixels.
+    Pool halved = p;
+    halved.c = pick(random, {8, 24});
+    halved.sh = halved.sw = 2;
+    halved.kh = pick(random, {1, 2, 3, 5});
+    halved.top = halved.kh > 1 ? 1 : 0;
+    halved.oh = (halved.h + halved.top - halved.kh) / 2 + 1;
+    halved.ow = (halved.w + halved.left + 1 - halved.kw) / 2 + 1;
+    cases.add("max_pool by tiles", type, [=](CaseRun& c) {
+      const std::int64_t from = halved.n * halved.h * halved.w * halved.c;
+      const std::int64_t to = halved.n * halved.oh * halved.ow * halved.c;
+      void *x = c.values(type, from, true), *y = c.room(type, to), *index = c.room(DType::u8, to);
+      max_pool(c.sink(), halved, x, y, index);
+      void *dy = c.values(type, to), *dx = c.room(type, from);
+      max_pool_gradient(c.sink(), halved, dy, index, padding ? y : nullptr, dx);
+      c.result(dx, type, from);
+    });
     cases.add("average_pool" + shape, type, [=](CaseRun& c) {
       void *x = c.values(type, image), *y = c.room(type, pooled), *dx = c.room(type, image);
       average_pool(c.sink(), p, padding, x, y);

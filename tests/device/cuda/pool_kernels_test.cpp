@@ -27,6 +27,7 @@ PoolCase random_pool(Values& values, DType type) {
   p.kw = values.pick({2, 3, 4});
   p.sh = values.pick({1, 2, 3, 4});
   p.sw = values.pick({1, 2});
+  if (values.coin()) p.sh = p.sw = 2;  // gradients go by tiles of pixels
   p.top = values.pick({0, p.kh - 1});
   p.left = values.pick({0, 1});
   const std::int64_t bottom = values.pick({0, p.kh - 1}), right = values.pick({0, p.kw - 1});
