@@ -109,7 +109,7 @@ const ValueType kImage{DType::bf16, {2, 12, 12, 32}}, kFilter{DType::bf16, {48, 
     kResult{DType::bf16, {2, 12, 12, 48}};
 const Attributes kSame{{"pad", Integers{1, 1, 1, 1}}};
 
-Attributes with(Attributes attributes, const std::string& name, Attribute value) {
+Attributes with(Attributes attributes, const std::string& name, ridgeline::Attribute value) {
   attributes.set(name, std::move(value));
   return attributes;
 }
