@@ -24,7 +24,7 @@ for argument in "$@"; do
 done
 
 packages=(g++ cmake ninja-build pkg-config git make libjpeg-dev libpng-dev libwebp-dev zlib1g-dev libcurl4-openssl-dev
-  libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libyaml-cpp-dev libhwy-dev libgtest-dev libbenchmark-dev
+  libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libyaml-cpp-dev libhwy-dev libgtest-dev libgmock-dev libbenchmark-dev
   python3 python3-venv python3-pip unzip)
 onednn_version=2023.2.0
 onednn=.deps/onednn

@@ -216,7 +216,7 @@ TEST(Devices, AreTheFirstOfTheirKindOrHaveANumber) {
     EXPECT_EQ(
         error_of([&] { device_named(wrong); }),
         "device '" + std::string(wrong) + "': a number is meant behind the colon (simulated:0, simulated:1, ...)");
-  EXPECT_NE(error_of([] { device_named("gpu:1"); }).find("unknown device 'gpu:1' (allowed: cpu, simulated"),
+  EXPECT_NE(error_of([] { device_named("gpu:1"); }).find("unknown device 'gpu:1' (allowed: cpu, cuda, simulated"),
             std::string::npos);
 }
 
