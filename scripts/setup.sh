@@ -4,7 +4,7 @@
 #   scripts/setup.sh              what the build needs: Debian packages, oneDNN in .deps/
 #   scripts/setup.sh --no-onednn  the same without oneDNN: for builds with our kernels alone (RIDGELINE_ONEDNN=OFF)
 #   scripts/setup.sh --tests      and OpenMPI, and numpy and Pillow in .venv/, which some tests use as oracles
-#   scripts/setup.sh --cuda       and NVIDIA's compiler in .deps/cuda, where no toolkit is in CUDA_HOME or /usr/local/cuda
+#   scripts/setup.sh --cuda       and NVIDIA's compiler in .deps/cuda, where CUDA_HOME and /usr/local/cuda have none
 #   scripts/setup.sh --check      and clang-format and clang-tidy in .venv/
 #
 # Debian's packages are taken as the release ships them. What comes from PyPI is pinned and checked by hash.
@@ -24,8 +24,8 @@ for argument in "$@"; do
 done
 
 packages=(g++ cmake ninja-build pkg-config git make libjpeg-dev libpng-dev libwebp-dev zlib1g-dev libcurl4-openssl-dev
-  libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libyaml-cpp-dev libhwy-dev libgtest-dev libgmock-dev libbenchmark-dev
-  python3 python3-venv python3-pip unzip)
+  libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libyaml-cpp-dev libhwy-dev libgtest-dev libgmock-dev
+  libbenchmark-dev python3 python3-venv python3-pip unzip)
 onednn_version=2023.2.0
 onednn=.deps/onednn
 did=()  # what this run installed
