@@ -43,7 +43,8 @@ Dataset open_archives(const FoundData& found, const DataPart& part, const OpenOp
   const bool as_training = train && &part != train && train->layout == Layout::archives;
   const std::vector<std::string>& first = as_training ? train->files : part.files;
   TarOptions archives{.label = archive_label_field(first, options.label_field), .class_names = options.classes};
-  if (archives.class_names.empty()) archives.class_names = find_archive_classes(first, archives.label).names;
+  if (archives.class_names.empty() && !options.numbered_labels)
+    archives.class_names = find_archive_classes(first, archives.label).names;
   if (archives.class_names.empty()) archives.num_classes = options.num_classes;
   return Tar(part.files, std::move(archives));
 }

@@ -25,6 +25,7 @@ const DataPart& find_part(const FoundData& found, const std::string& split);
 struct OpenOptions {
   LabelBase label_base = LabelBase::automatic;  // records only
   std::string label_field = "auto";             // archives only: where the class stands (archive_classes.h)
+  bool numbered_labels = false;                 // archives only: that labels are numbers is known, they are not read
   std::int64_t num_classes = 0;                 // records only; 0: labels are not checked
   std::optional<int> found_label_base = {};     // records only: the answer of label_base automatic, where it is known
   bool allow_missing_shards = false;            // records only; else shards that are not there are an Error

@@ -8,6 +8,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/record_keys.h"
 #include "ridgeline/data/source/source.h"
 #include "ridgeline/data/source/tar.h"
@@ -164,13 +165,14 @@ class ArchiveItems : public Items {
     std::vector<std::string> readable;
     for (const std::string& path : part.files) {
       try {
-        const TarSamples samples(path);
+        const TarSamples samples(path, {.index_cache_directory = index_directory(path)});
         if (samples.size() == 0) throw Error("it holds no samples");
         readable.push_back(path);
       } catch (const Error& e) {
         faults.push_back({fs::path(path).filename().string(), e.what()});
       }
     }
+    bound_index_directory();
     files = static_cast<std::int64_t>(readable.size());
     if (readable.empty()) return;
     TarOptions options{.label = ""};

@@ -181,6 +181,7 @@ class Opener {
                                 part.place, name, did_you_mean(name, options.classes)));
       }
     }
+    options.numbered_labels = !names;
     if (options.num_classes == 0) options.num_classes = own.count;
     const std::int64_t count = names ? static_cast<std::int64_t>(options.classes.size()) : own.count;
     ClassNames classes{.names = options.classes, .ids = {}, .complete = names};
