@@ -90,9 +90,10 @@ std::string balance_table(std::span<const LaunchReport> launches, const StepBala
   text += fmt::format("\n{} threads: bound {:.3f}, {} barriers, {:.2f} % of the work serial", balance.threads,
                       balance.bound(), barriers, 100 * serial / balance.seconds);
   if (balance.library_seconds > 0) {
-    text += fmt::format("; launches that the kernel library divides are left out, how is not known ({:.1f} % of what "
-                        "one thread does)",
-                        100 * balance.library_seconds / balance.seconds);
+    text += fmt::format(
+        "; launches that the kernel library divides are left out, how is not known ({:.1f} % of what "
+        "one thread does)",
+        100 * balance.library_seconds / balance.seconds);
   }
   return text + "\n";
 }

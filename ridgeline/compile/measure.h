@@ -18,9 +18,9 @@ struct RunTimes {
   double slowest = 0;
   int runs = 0;
 };
-// Times `runs` runs after two that touch memory and let the library make its code; after one where it takes a second. On
-// a device that runs behind the host as one loop, after a few that are recorded: waiting for each run would be a part of
-// its time. All times are the mean then.
+// Times `runs` runs after two that touch memory and let the library make its code; after one where it takes a second.
+// On a device that runs behind the host as one loop, after a few that are recorded: waiting for each run would be a
+// part of its time. All times are the mean then.
 RunTimes time_runs(Program& program, int runs);
 
 // Milliseconds that a launch would take if it were bound by the device alone (Device::measured_rates, the best): by the

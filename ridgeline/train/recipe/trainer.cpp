@@ -106,8 +106,8 @@ class Trainer {
     }
     std::optional<DataReport> data_report;
     if (data_feed_) {
-      plan.middle.push_back(&data_report.emplace(*data_feed_, recipe_.bad_samples, recipe_.data_ranks() > 1,
-                                                 log_, run_.metrics()));
+      plan.middle.push_back(
+          &data_report.emplace(*data_feed_, recipe_.bad_samples, recipe_.data_ranks() > 1, log_, run_.metrics()));
     }
     StepTimes times((fs::path(recipe_.log_dir) / kStepTimesFile).string(), log_);
     if (recipe_.explain) plan.last.push_back(&times);

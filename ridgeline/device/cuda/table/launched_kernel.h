@@ -4,7 +4,6 @@
 // share. For those files alone.
 #pragma once
 
-
 #include <functional>
 #include <memory>
 #include <string>

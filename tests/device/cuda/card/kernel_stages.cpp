@@ -89,7 +89,8 @@ void check_kernels(Card& card) {
     }
   }
   for (const auto& [family, count] : equal)
-    card.report.line(fmt::format("{:26} {} cases with the bits of the host version, {} without", family, count, different[family]));
+    card.report.line(
+        fmt::format("{:26} {} cases with the bits of the host version, {} without", family, count, different[family]));
   card.report.line(fmt::format("{} kernels; hash of all results {:016x}", kernel_rows().size(), hash));
   if (!first.empty()) throw Error(first);
 }
@@ -136,9 +137,8 @@ void measure_kernels(Card& card) {
   if (card.context->driver().recording()) return card.report.line("the recording driver has no speed");
   const std::size_t bytes = std::size_t{1} << 29;
   Memory x(card.context, bytes, "a copy"), y(card.context, bytes, "a copy");
-  const double copy =
-      2.0 * static_cast<double>(bytes) /
-      timed(card, 10, [&] { card.stream.copy_on_device(y.address(), x.address(), bytes); });
+  const double copy = 2.0 * static_cast<double>(bytes) /
+                      timed(card, 10, [&] { card.stream.copy_on_device(y.address(), x.address(), bytes); });
   card.report.line(fmt::format("copy {:.0f} GB/s, read and written", copy * 1e-9));
   for (const KernelRate& rate : testing::kernel_rates()) {
     if (card.left() < 3) return card.report.line("out of time");

@@ -1,8 +1,8 @@
 // tests/device/cuda/card/stage.h
 //
-// Stages of ridgeline_cuda_check, the program that tries the CUDA device out on a real card (scripts/device_check.sh), or
-// on the recording driver. A stage writes lines into the report as it goes, so that what a time limit cuts off is short,
-// and throws where something is wrong; the next stage runs then, too.
+// Stages of ridgeline_cuda_check, the program that tries the CUDA device out on a real card (scripts/device_check.sh),
+// or on the recording driver. A stage writes lines into the report as it goes, so that what a time limit cuts off is
+// short, and throws where something is wrong; the next stage runs then, too.
 #pragma once
 
 #include <chrono>
@@ -37,9 +37,7 @@ struct Card {
   CudaStream& stream;
   Report& report;
   std::chrono::steady_clock::time_point until;  // when the stage should be through
-  double left() const {
-    return std::chrono::duration<double>(until - std::chrono::steady_clock::now()).count();
-  }
+  double left() const { return std::chrono::duration<double>(until - std::chrono::steady_clock::now()).count(); }
 };
 
 struct Stage {
