@@ -51,6 +51,16 @@ std::vector<test::OpRow> rows_for_entries() {
       {.op = "conv2d_bwd_weights",
        .operands = {{{2, 5, 6, 8}}, {{2, 5, 6, 8}}},
        .attributes = {{"pad", pad}, {"groups", std::int64_t{8}}, {"kernel", std::vector<std::int64_t>{3, 3}}}});
+  // Depthwise with results of a type that its kernels do not keep.
+  rows.push_back({.op = "conv2d",
+                  .operands = {{{2, 5, 6, 8}}, {{8, 3, 3, 1}}},
+                  .attributes = {{"pad", pad}, {"groups", std::int64_t{8}}, {"f32_results", true}}});
+  rows.push_back({.op = "conv2d_bwd_weights",
+                  .operands = {{{2, 5, 6, 8}}, {{2, 5, 6, 8}}},
+                  .attributes = {{"pad", pad},
+                                 {"groups", std::int64_t{8}},
+                                 {"kernel", std::vector<std::int64_t>{3, 3}},
+                                 {"f32_results", true}}});
   rows.push_back({.op = "strided_slice_bwd",
                   .operands = {{{2, 3, 2, 5}}},
                   .attributes = {{"start", std::vector<std::int64_t>{0, 0, 0, 1}},

@@ -411,7 +411,7 @@ void convolutions(Cases& cases) {
     const bool bias = random() % 2 != 0, wide_bias = random() % 2 != 0, more = random() % 2 != 0;
     const auto body = [=](const DirectShape& shape) {
       return [=](CaseRun& c) {
-        const bool plain = is_depthwise(shape);
+        const bool plain = is_depthwise(shape) && shape.result == shape.type;
         const std::int64_t image = shape.n * shape.h * shape.w * shape.c,
                            result = shape.n * shape.oh * shape.ow * shape.k;
         const std::int64_t weights = shape.k * shape.r * shape.s * (shape.c / shape.groups);

@@ -73,6 +73,7 @@ KernelChoice make_depthwise_forward(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
   const DirectShape shape = forward_shape(request);
   if (!is_depthwise(shape) || request.inputs.size() == 4) return Refusal{"not a plain depthwise convolution of 3x3"};
+  if (shape.result != shape.type) return Refusal{"a result of another type than the operands'"};
   return launched(request, "depthwise",
                   [shape, epilogue = ConvolutionEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
                     depthwise(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0]);
@@ -91,6 +92,7 @@ KernelChoice make_depthwise_data(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
   const DirectShape shape = data_shape(request);
   if (!is_depthwise(shape)) return Refusal{"not a plain depthwise convolution of 3x3"};
+  if (shape.result != shape.type) return Refusal{"a result of another type than the operands'"};
   const bool gate = request.inputs.size() == 3;
   return launched(request, "depthwise", [shape, gate](LaunchSink sink, const KernelArguments& a) {
     depthwise_data_gradient(sink, shape, a.inputs[0], a.inputs[1], gate ? a.inputs[2] : nullptr, a.outputs[0]);
