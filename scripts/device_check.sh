@@ -11,11 +11,20 @@ check=$build/ridgeline_cuda_check
 : >"$report"
 failed=0
 
+first_losses_agree() {  # first_losses_agree LOG_DIR LOG_DIR
+  local dir losses=()
+  for dir in "$@"; do
+    losses+=("$(grep -ohE '[^_]loss: +[0-9.]+' "$dir"/*_training.log | head -n 1 | grep -oE '[0-9.]+$')")
+  done
+  echo "${losses[*]}"
+  awk -v a="${losses[0]}" -v b="${losses[1]}" 'BEGIN { exit !(a > 0 && b > 0 && a - b <= 0.001 && b - a <= 0.001) }'
+}
+
 stage() {  # stage SECONDS NAME COMMAND...: one stage with its limit, into the report
   local seconds=$1 name=$2 begin=$SECONDS
   shift 2
   echo "=== $name" | tee -a "$report"
-  timeout "$seconds" "$@" 2>&1 | tee -a "$report"
+  if [[ $(type -t "$1") == function ]]; then "$@"; else timeout "$seconds" "$@"; fi 2>&1 | tee -a "$report"
   local code=${PIPESTATUS[0]}
   ((code == 0)) || failed=1
   echo "=== $name: exit code $code, $((SECONDS - begin)) s" | tee -a "$report"
@@ -30,12 +39,16 @@ if [[ -x $build/ridgeline && -z ${2:-} ]]; then
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   stage 20 "devices" "$build/ridgeline" info --devices
-  for model in resnet20 alexnet_torchvision resnet18; do
+  models=(resnet20 alexnet_torchvision resnet18) steps=10 batch=8
+  [[ ${1:-} == --recording ]] && models=(resnet20) steps=2 batch=2  # the host computes everything there
+  for model in "${models[@]}"; do
     size=(); [[ $model == resnet20 ]] || size=(--image_size=64)
     for device in cpu cuda; do
-      stage 30 "ten steps of $model, f32, $device" "$build/ridgeline" train --model=$model --synthetic=true "${size[@]}" \
-        --batch_size=8 --max_train_steps=10 --device=$device --log_dir="$work/$model-$device"
+      stage 60 "$steps steps of $model, f32, $device" "$build/ridgeline" train --model=$model --synthetic=true \
+        "${size[@]}" --batch_size=$batch --max_train_steps=$steps --warmup_epochs=0 --lr=0.01 --save_summary_steps=1 \
+        --device=$device --log_dir="$work/$model-$device"
     done
+    stage 5 "first loss of $model on both, within 0.001" first_losses_agree "$work/$model-cpu" "$work/$model-cuda"
   done
 fi
 ((failed)) && echo "=== something failed" | tee -a "$report"
