@@ -1,10 +1,12 @@
 #include "ridgeline/core/worker_team.h"
 
 #include <pthread.h>
+#include <strings.h>
 #include <xmmintrin.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -24,14 +26,24 @@ std::uint32_t next_region(std::uint32_t region, int count) {
 std::atomic<int> g_asleep{0};
 std::atomic<unsigned> g_forks{0};
 
+// Whether the environment says that threads which wait shall sleep, in OpenMP's words.
+bool sleep_at_once() {
+  static const bool passive = [] {
+    const char* policy = std::getenv("OMP_WAIT_POLICY");
+    return policy != nullptr && ::strcasecmp(policy, "passive") == 0;
+  }();
+  return passive;
+}
+
 // How one thread waits for another value than `old`. It looks again and again for some time: to wake one that sleeps
 // takes as long as a small launch. Who finds that another thread had the core meanwhile sleeps at once, and looks for a
-// shorter time in the waits that follow: on a busy machine cores belong to those that work.
+// shorter time in the waits that follow: on a busy machine cores belong to those that work. Under a passive wait policy
+// it does not look for longer than a switch of threads takes.
 class Waiting {
  public:
   std::uint32_t for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
     using Clock = std::chrono::steady_clock;
-    constexpr std::chrono::nanoseconds kLongest{200'000}, kShortest{2'000}, kPushedAside{20'000};
+    constexpr std::chrono::nanoseconds kPushedAside{20'000};
     constexpr int kLooks = 8;  // between two looks at the clock
     std::uint32_t seen = value.load(std::memory_order_acquire);
     if (seen != old) return seen;
@@ -49,7 +61,7 @@ class Waiting {
       if (pushed_aside || now - begin > longest_) break;
       last = now;
     }
-    longest_ = std::min(kLongest, longest_ + longest_ / 4);
+    if (!sleep_at_once()) longest_ = std::min(kLongest, longest_ + longest_ / 4);
     while (seen == old) {
       value.wait(old, std::memory_order_acquire);
       seen = value.load(std::memory_order_acquire);
@@ -58,7 +70,8 @@ class Waiting {
   }
 
  private:
-  std::chrono::nanoseconds longest_{200'000};
+  static constexpr std::chrono::nanoseconds kLongest{200'000}, kShortest{2'000};
+  std::chrono::nanoseconds longest_ = sleep_at_once() ? kShortest : kLongest;
 };
 
 thread_local Waiting t_waiting;

@@ -302,27 +302,31 @@ TEST(Collectives, AProgramThatStoppedMayGoWhileItsDeviceRunsBehind) {
       "  return %0 \"first\", %3 \"second\"\n"
       "}\n";
   std::atomic<bool> gave_up{false};
-  const std::vector<std::string> ends = comm::run_ranks(2, [&](comm::Communicator& ranks) {
-    SessionOptions options{.compute_threads = 1, .device = "simulated"};
-    options.groups = world(ranks);
-    int exchanges = 0;
-    std::atomic<bool>* stop = nullptr;
-    if (ranks.rank() == 1) {
-      options.simulated.on_launch = [&](std::string_view kernel) {
-        if (kernel.find("exchange") != std::string_view::npos && ++exchanges == 2) *stop = true;
-      };
-    } else {
-      gave_up.wait(false);  // so the other waits in its first exchange when it stops
-    }
-    {
-      GraphRun run(parse_graph(text), options, {.fusion = false});
-      stop = &run.session().stop_flag();
-      run.set({{"x", numbers({4}, 0)}, {"y", numbers({300000}, 0, 1e-6)}});
-      EXPECT_FALSE(run.program().run());
-    }
-    gave_up = true;
-    gave_up.notify_all();
-  });
+  constexpr int kSecondsToWait = 5;  // all of them pass: nobody comes to the first exchange of rank 1
+  const std::vector<std::string> ends = comm::run_ranks(
+      2,
+      [&](comm::Communicator& ranks) {
+        SessionOptions options{.compute_threads = 1, .device = "simulated"};
+        options.groups = world(ranks);
+        int exchanges = 0;
+        std::atomic<bool>* stop = nullptr;
+        if (ranks.rank() == 1) {
+          options.simulated.on_launch = [&](std::string_view kernel) {
+            if (kernel.find("exchange") != std::string_view::npos && ++exchanges == 2) *stop = true;
+          };
+        } else {
+          gave_up.wait(false);  // so the other waits in its first exchange when it stops
+        }
+        {
+          GraphRun run(parse_graph(text), options, {.fusion = false});
+          stop = &run.session().stop_flag();
+          run.set({{"x", numbers({4}, 0)}, {"y", numbers({300000}, 0, 1e-6)}});
+          EXPECT_FALSE(run.program().run());
+        }
+        gave_up = true;
+        gave_up.notify_all();
+      },
+      kSecondsToWait);
   EXPECT_NE(ends[0].find("rank 1 gave up"), std::string::npos) << ends[0];
   EXPECT_EQ(ends[1], "");
 }

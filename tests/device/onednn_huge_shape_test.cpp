@@ -7,7 +7,7 @@
 namespace ridgeline {
 namespace {
 
-struct Case {
+struct HugeCase {
   std::string op;
   std::vector<Shape> inputs;
   Attributes attributes;
@@ -41,7 +41,7 @@ Attributes with_pad(const char* name, Attribute value) {
 }
 
 // Convolutions of 3x3 and 1x1, forward and backward, over a square image with `c` channels to `k`.
-std::vector<Case> convolutions(std::int64_t side, std::int64_t c, std::int64_t k) {
+std::vector<HugeCase> convolutions(std::int64_t side, std::int64_t c, std::int64_t k) {
   const Shape x{1, side, side, c}, y{1, side, side, k}, three{k, 3, 3, c}, one{k, 1, 1, c};
   return {{"conv2d", {x, three}, {{"pad", Integers{1, 1, 1, 1}}}},
           {"conv2d_bwd_data", {y, three}, with_pad("input", x.dims())},
@@ -53,32 +53,32 @@ std::vector<Case> convolutions(std::int64_t side, std::int64_t c, std::int64_t k
 
 TEST(HugeShapes, AreRefusedByTheConvolutionsOfTheLibrary) {
   for (const std::int64_t side : {8192, 65536, 1 << 26}) {
-    for (const Case& c : convolutions(side, 64, 64))
+    for (const HugeCase& c : convolutions(side, 64, 64))
       EXPECT_NE(c.refusal().find("larger than oneDNN can count"), std::string::npos) << c.op << ' ' << side;
   }
-  for (const Case& c : convolutions(65536, 3, 16)) EXPECT_NE(c.refusal(), "") << c.op;
+  for (const HugeCase& c : convolutions(65536, 3, 16)) EXPECT_NE(c.refusal(), "") << c.op;
 }
 
 TEST(HugeShapes, OfAFewGigabytesAreStillTaken) {
-  for (const Case& c : convolutions(4096, 3, 64)) EXPECT_EQ(c.refusal(), "") << c.op;
+  for (const HugeCase& c : convolutions(4096, 3, 64)) EXPECT_EQ(c.refusal(), "") << c.op;
 }
 
 TEST(HugeShapes, AreRefusedByDenseLayers) {
   const std::int64_t pixels = std::int64_t{65536} * 65536 * 3;
   const Shape x{2, pixels}, w{10, pixels}, y{2, 10};
-  EXPECT_NE((Case{"dense", {x, w}, {}}.refusal()), "");
-  EXPECT_NE((Case{"dense_bwd_data", {y, w}, {}}.refusal()), "");
-  EXPECT_NE((Case{"dense_bwd_weights", {x, y}, {}}.refusal()), "");
+  EXPECT_NE((HugeCase{"dense", {x, w}, {}}.refusal()), "");
+  EXPECT_NE((HugeCase{"dense_bwd_data", {y, w}, {}}.refusal()), "");
+  EXPECT_NE((HugeCase{"dense_bwd_weights", {x, y}, {}}.refusal()), "");
 }
 
 TEST(HugeShapes, AreRefusedByPoolsAndNorms) {
   const std::int64_t long_side = std::int64_t{1} << 31;
   const Shape x{1, 2, long_side, 1};
   const Attributes window{{"kernel", Integers{2, 2}}, {"stride", Integers{2, 2}}};
-  EXPECT_NE((Case{"avg_pool", {x}, window}.refusal()), "");
-  EXPECT_NE((Case{"lrn", {x}, {{"size", std::int64_t{5}}}}.refusal()), "");
+  EXPECT_NE((HugeCase{"avg_pool", {x}, window}.refusal()), "");
+  EXPECT_NE((HugeCase{"lrn", {x}, {{"size", std::int64_t{5}}}}.refusal()), "");
   const Shape channel{1};
-  EXPECT_NE((Case{"batch_norm_train", {x, channel, channel, channel, channel}, {}}.refusal()), "");
+  EXPECT_NE((HugeCase{"batch_norm_train", {x, channel, channel, channel, channel}, {}}.refusal()), "");
 }
 
 }  // namespace

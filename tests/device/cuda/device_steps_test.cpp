@@ -5,6 +5,7 @@
 #include "ridgeline/nn/training_step.h"
 #include "ridgeline/train/loop/synthetic.h"
 #include "tests/device/cuda/device_support.h"
+#include "tests/support/environment.h"
 
 namespace ridgeline::cuda::testing {
 namespace {
@@ -25,8 +26,9 @@ void add_recording_device() {
   EXPECT_TRUE(added);
 }
 
-// Ten steps of the model as the command line would compile them, on random pixels; the losses.
-std::vector<double> losses_of(const char* device, const char* model, std::int64_t image_size, const char* precision) {
+// Steps of the model as the command line would compile them, on random pixels; the losses.
+std::vector<double> losses_of(const char* device, const char* model, std::int64_t image_size, const char* precision,
+                              std::int64_t steps) {
   nn::StepOptions options;
   options.model = &nn::model_named(model);
   options.model_options.num_classes = 10;
@@ -40,7 +42,7 @@ std::vector<double> losses_of(const char* device, const char* model, std::int64_
       compile(step.graph, session, {.precision = PrecisionPolicy::of(precision_mode_named(precision))});
   const train::SyntheticBatch batch(options, 10, 3);
   std::vector<double> losses;
-  for (int i = 0; i < 10; ++i) {
+  for (std::int64_t i = 0; i < steps; ++i) {
     batch.bind(*program);
     EXPECT_TRUE(program->run());
     losses.push_back(program->output(nn::kLossResult).at(0));
@@ -48,10 +50,11 @@ std::vector<double> losses_of(const char* device, const char* model, std::int64_
   return losses;
 }
 
-void expect_equal_training(const char* model, std::int64_t image_size, const char* precision, double tolerance) {
+void expect_equal_training(const char* model, std::int64_t image_size, const char* precision, double tolerance,
+                           std::int64_t steps = 10) {
   add_recording_device();
-  const std::vector<double> cpu = losses_of("cpu", model, image_size, precision);
-  const std::vector<double> card = losses_of("cuda_recording", model, image_size, precision);
+  const std::vector<double> cpu = losses_of("cpu", model, image_size, precision, steps);
+  const std::vector<double> card = losses_of("cuda_recording", model, image_size, precision, steps);
   for (std::size_t i = 0; i < cpu.size(); ++i) EXPECT_NEAR(card[i], cpu[i], tolerance * cpu[i]) << "step " << i;
 }
 
@@ -59,8 +62,11 @@ TEST(CudaSteps, ResNet20TrainsTenStepsAsOnTheCpu) {
   expect_equal_training("resnet20", 16, "must_keep_origin_dtype", 1e-3);
 }
 
-TEST(CudaSteps, AlexNetTrainsTenStepsAsOnTheCpu) {
-  expect_equal_training("alexnet_torchvision", 64, "must_keep_origin_dtype", 1e-3);
+// A step of it takes this driver, one thread that plays all of a card's, 14 seconds; ten are taken where they are asked
+// for.
+TEST(CudaSteps, AlexNetTrainsAsOnTheCpu) {
+  expect_equal_training("alexnet_torchvision", 64, "must_keep_origin_dtype", 1e-3,
+                        number_from_environment("RIDGELINE_CUDA_STEPS", 3));
 }
 
 TEST(CudaSteps, ResNet20TrainsInBf16AsOnTheCpu) {
