@@ -9,7 +9,6 @@
 #include "ridgeline/data/make/draw.h"
 #include "ridgeline/data/make/shapes.h"
 #include "ridgeline/image/jpeg/jpeg.h"
-#include "ridgeline/image/resample/resample.h"
 
 namespace ridgeline::data {
 
@@ -82,56 +81,6 @@ TEST(Shapes, SizesLabelsAndNamesAreAsPromised) {
   EXPECT_LE(high, 320);
   EXPECT_LT(low, 110);
   EXPECT_GT(high, 306);
-}
-
-// Softmax regression on the raw pixels, by plain gradient steps: position, angle, colours and contrast vary so much
-// that it must not get far. (A convolutional network reaches more than 95 %.)
-TEST(Shapes, ALinearClassifierFails) {
-  constexpr int n = 2000, m = 400, side = 32, features = side * side * 3;
-  const auto load = [&](bool validation, int count) {
-    std::vector<float> x(static_cast<std::size_t>(count) * features);
-    for (int i = 0; i < count; ++i) {
-      const Image small = resize(draw_shape_sample(1, validation, i), image::Size{side, side});
-      for (int k = 0; k < features; ++k) x[static_cast<std::size_t>(i) * features + k] = small.data()[k] / 127.5f - 1;
-    }
-    return x;
-  };
-  const std::vector<float> train = load(false, n), validation = load(true, m);
-  std::vector<float> weights(10 * (features + 1), 0.0f);
-  const auto scores = [&](const float* x, float* z) {
-    for (int c = 0; c < 10; ++c) {
-      const float* w = &weights[static_cast<std::size_t>(c) * (features + 1)];
-      float sum = w[features];
-      for (int k = 0; k < features; ++k) sum += w[k] * x[k];
-      z[c] = sum;
-    }
-  };
-  for (int epoch = 0; epoch < 8; ++epoch) {
-    for (int i = 0; i < n; ++i) {
-      const float* x = &train[static_cast<std::size_t>((i * 7919 + epoch) % n) * features];
-      float z[10], total = 0;
-      scores(x, z);
-      const float top = *std::max_element(z, z + 10);
-      for (float& v : z) total += v = std::exp(v - top);
-      for (int c = 0; c < 10; ++c) {
-        const float step = 0.0003f * (z[c] / total - (shape_label((i * 7919 + epoch) % n) == c ? 1.0f : 0.0f));
-        float* w = &weights[static_cast<std::size_t>(c) * (features + 1)];
-        for (int k = 0; k < features; ++k) w[k] -= step * x[k];
-        w[features] -= step;
-      }
-    }
-  }
-  const auto accuracy = [&](const std::vector<float>& x, int count) {
-    int right = 0;
-    for (int i = 0; i < count; ++i) {
-      float z[10];
-      scores(&x[static_cast<std::size_t>(i) * features], z);
-      right += std::max_element(z, z + 10) - z == shape_label(i);
-    }
-    return static_cast<double>(right) / count;
-  };
-  EXPECT_GT(accuracy(train, n), 0.25);  // it does learn: by heart
-  EXPECT_LT(accuracy(validation, m), 0.6);
 }
 
 }  // namespace
