@@ -4,7 +4,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/log.h"
-#include "ridgeline/device/collective_kernel.h"
+#include "ridgeline/device/cuda/comm/staged_exchange.h"
 #include "ridgeline/device/cuda/device_stream.h"
 #include "ridgeline/device/cuda/loop/cubins.h"
 #include "ridgeline/device/cuda/loop/text.h"
@@ -122,7 +122,7 @@ std::unique_ptr<Recording> CudaDevice::record(FunctionRef<void()> body) {
     ~End() { recording = false; }
   } const end{recording_};
   recording_ = true;
-  return std::make_unique<DeviceRecording>(stream, body);
+  return std::make_unique<DeviceRecording>(*this, stream, body);
 }
 
 Libraries& CudaDevice::libraries() {
@@ -152,8 +152,10 @@ std::vector<KernelEntry> CudaDevice::kernels(std::string_view op) const {
   return kernel_entries(op, !context_->driver().recording());
 }
 
-std::unique_ptr<Kernel> CudaDevice::collective(const CollectiveRequest&) {
-  throw Error("[cuda] exchanges between ranks are not made on a card: train on one rank, or with --device=cpu");
+std::unique_ptr<Kernel> CudaDevice::collective(const CollectiveRequest& request) {
+  if (!told_exchanges_) Log().info(fmt::format("[{}] ranks exchange by way of the host's memory", options_.name));
+  told_exchanges_ = true;
+  return make_staged_exchange(*this, request);
 }
 
 FusionLimits CudaDevice::fusion_limits() const { return fusion_of_kernels(); }

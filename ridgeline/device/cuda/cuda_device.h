@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ridgeline/device/cuda/comm/host_failure.h"
 #include "ridgeline/device/cuda/driver/memory.h"
 #include "ridgeline/device/cuda/driver/modules.h"
 #include "ridgeline/device/cuda/driver/streams.h"
@@ -73,6 +74,8 @@ class CudaDevice final : public Device {
   // Whether bytes of the host lie in pinned memory of this device.
   bool is_pinned(const void* address, std::size_t bytes) const;
   bool recording() const { return recording_; }
+  // Of exchanges that failed on the host: told by the next wait, look at an event, or replay.
+  HostFailure& host_failure() { return host_failure_; }
 
  private:
   class Memory;
@@ -85,6 +88,8 @@ class CudaDevice final : public Device {
   std::map<const char*, std::size_t> pinned_;
   std::size_t held_ = 0;  // bytes of device memory
   bool recording_ = false;
+  bool told_exchanges_ = false;
+  HostFailure host_failure_;
   std::unique_ptr<Libraries> libraries_;
   std::map<std::string, std::unique_ptr<Module>> loops_;  // by the names of their kernels
   std::array<std::unique_ptr<DeviceStream>, 3> streams_;  // by purpose; last: they use all of the above

@@ -69,9 +69,30 @@ void DeviceStream::give(std::string_view what, const KernelLaunch& l, FunctionHa
                   .pointers = l.pointers});
 }
 
-DeviceEvent::DeviceEvent(const CudaDevice& device, bool timed, CudaEvent* base,
+void DeviceStream::synchronize() {
+  stream_.synchronize();
+  device_.host_failure().tell();
+}
+
+DeviceEvent::DeviceEvent(CudaDevice& device, bool timed, CudaEvent* base,
                          std::chrono::steady_clock::time_point base_time)
-    : Event(device), event_(device.shared_context(), timed), base_(base), base_time_(base_time) {}
+    : Event(device), card_(device), event_(device.shared_context(), timed), base_(base), base_time_(base_time) {}
+
+void DeviceEvent::wait() {
+  event_.synchronize();
+  card_.host_failure().tell();
+}
+
+bool DeviceEvent::reached() {
+  const bool reached = event_.reached();
+  card_.host_failure().tell();
+  return reached;
+}
+
+void DeviceRecording::replay() {
+  device_.host_failure().tell();
+  graph_.launch(stream_);
+}
 
 std::chrono::steady_clock::time_point DeviceEvent::when() {
   RIDGELINE_CHECK(base_ != nullptr, "an event without a clock is asked when it was reached");

@@ -23,7 +23,7 @@ class DeviceStream final : public Stream {
   void run(Kernel& kernel, const KernelArguments& arguments) override;
   SourceUse copy(const Copy& copy) override;
   void clear(void* device, std::size_t bytes) override;
-  void synchronize() override { stream_.synchronize(); }
+  void synchronize() override;
   void record(Event& event) override;
   void wait(Event& event) override;
 
@@ -41,13 +41,14 @@ class DeviceStream final : public Stream {
 class DeviceEvent final : public Event {
  public:
   // Of a timed one: `base`, an event that was reached at `base_time`.
-  DeviceEvent(const CudaDevice& device, bool timed, CudaEvent* base, std::chrono::steady_clock::time_point base_time);
-  void wait() override { event_.synchronize(); }
-  bool reached() override { return event_.reached(); }
+  DeviceEvent(CudaDevice& device, bool timed, CudaEvent* base, std::chrono::steady_clock::time_point base_time);
+  void wait() override;
+  bool reached() override;
   std::chrono::steady_clock::time_point when() override;
   CudaEvent& driver_event() { return event_; }
 
  private:
+  CudaDevice& card_;
   CudaEvent event_;
   CudaEvent* base_;
   std::chrono::steady_clock::time_point base_time_;
@@ -55,11 +56,12 @@ class DeviceEvent final : public Event {
 
 class DeviceRecording final : public Recording {
  public:
-  DeviceRecording(DeviceStream& stream, FunctionRef<void()> body)
-      : stream_(stream.driver_stream()), graph_(stream_, body) {}
-  void replay() override { graph_.launch(stream_); }
+  DeviceRecording(CudaDevice& device, DeviceStream& stream, FunctionRef<void()> body)
+      : device_(device), stream_(stream.driver_stream()), graph_(stream_, body) {}
+  void replay() override;
 
  private:
+  CudaDevice& device_;
   CudaStream& stream_;
   CapturedGraph graph_;
 };

@@ -10,22 +10,6 @@
 namespace ridgeline::cuda::testing {
 namespace {
 
-// The device "cuda_recording" of the table: a card of the recording driver for each session.
-void add_recording_device() {
-  static const bool added = [] {
-    add_device({.name = "cuda_recording",
-                .doc = "a card of the recording driver",
-                .make = [](const DeviceOptions& options) -> std::unique_ptr<Device> {
-                  auto calls = start_driver(RecordingDriver::make({.kernels = host_kernels()}));
-                  return std::make_unique<CudaDevice>(
-                      std::make_shared<Context>(calls, 0),
-                      CudaDeviceOptions{.name = "cuda_recording", .promise = options.promise, .images = kAnyImages});
-                }});
-    return true;
-  }();
-  EXPECT_TRUE(added);
-}
-
 // Steps of the model as the command line would compile them, on random pixels; the losses.
 std::vector<double> losses_of(const char* device, const char* model, std::int64_t image_size, const char* precision,
                               std::int64_t steps) {

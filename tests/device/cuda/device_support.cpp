@@ -4,6 +4,21 @@
 
 namespace ridgeline::cuda::testing {
 
+void add_recording_device() {
+  static const bool added = [] {
+    add_device({.name = "cuda_recording",
+                .doc = "a card of the recording driver",
+                .make = [](const DeviceOptions& options) -> std::unique_ptr<Device> {
+                  auto calls = start_driver(RecordingDriver::make({.kernels = host_kernels()}));
+                  return std::make_unique<CudaDevice>(
+                      std::make_shared<Context>(calls, 0),
+                      CudaDeviceOptions{.name = "cuda_recording", .promise = options.promise, .images = kAnyImages});
+                }});
+    return true;
+  }();
+  EXPECT_TRUE(added);
+}
+
 std::vector<Tensor> run_on_device(CudaDevice& device, Kernel& kernel, const NodeProblem& problem, bool recorded) {
   std::vector<std::unique_ptr<DeviceMemory>> memory;
   std::vector<void*> inputs, outputs;

@@ -21,6 +21,9 @@ struct RecordingDevice : RecordingCard {
   CudaDevice device;
 };
 
+// The device "cuda_recording" of the table: a card of the recording driver for each session.
+void add_recording_device();
+
 // One node with operands: what an entry of the table is asked for.
 struct NodeProblem {
   Node node;

@@ -2,6 +2,7 @@
 
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
+#include "ridgeline/graph/op/collective.h"
 
 namespace ridgeline::cuda {
 namespace {
@@ -30,6 +31,38 @@ class BytesKernel final : public Kernel {
 KernelChoice make_bytes(const KernelRequest& request) {
   return std::make_unique<BytesKernel>(request.inputs[0].type.bytes());
 }
+
+// Values that ranks exchange together, one behind the other, with zeros between them. What a kernel has written into
+// its place already stays.
+class PackKernel final : public Kernel {
+ public:
+  explicit PackKernel(const KernelRequest& request) {
+    name = "cuda pack";
+    for (const KernelOperand& operand : request.inputs) bytes_.push_back(operand.type.bytes());
+    if (request.node.attributes.boolean("conditional")) bytes_.pop_back();
+    packing_ = pack(bytes_);
+  }
+  void run(const KernelArguments& a) override {
+    Stream& stream = *a.stream;
+    for (std::size_t i = 0; i < bytes_.size(); ++i) {
+      char* to = static_cast<char*>(a.outputs[0]) + packing_.offsets[i];
+      const std::size_t end = i + 1 < bytes_.size() ? packing_.offsets[i + 1] : packing_.bytes;
+      if (const std::size_t gap = end - packing_.offsets[i] - bytes_[i]; gap > 0) stream.clear(to + bytes_[i], gap);
+      if (a.inputs[i] == to) continue;
+      stream.copy({.to = to,
+                   .from = a.inputs[i],
+                   .bytes = bytes_[i],
+                   .to_device = &stream.device(),
+                   .from_device = &stream.device()});
+    }
+  }
+
+ private:
+  std::vector<std::size_t> bytes_;
+  Packing packing_;
+};
+
+KernelChoice make_pack(const KernelRequest& request) { return std::make_unique<PackKernel>(request); }
 
 KernelChoice make_strided(const KernelRequest& request, std::vector<CopyAxis> axes) {
   if (too_large(request)) return refuse_size();
@@ -170,10 +203,15 @@ constexpr KernelEntry copies_entry(std::string_view op, EntryFactory factory) {
 }
 
 constexpr KernelEntry kCopies[] = {
-    copies_entry("reshape", make_bytes),          copies_entry("flatten", make_flatten),
-    copies_entry("unflatten", make_flatten),      copies_entry("transpose", make_transpose),
-    copies_entry("broadcast_to", make_broadcast), copies_entry("pad", make_pad),
-    copies_entry("strided_slice", make_slice),    copies_entry("strided_slice_bwd", make_slice_bwd),
+    copies_entry("reshape", make_bytes),
+    copies_entry("flatten", make_flatten),
+    copies_entry("unflatten", make_flatten),
+    copies_entry("transpose", make_transpose),
+    copies_entry("broadcast_to", make_broadcast),
+    copies_entry("pad", make_pad),
+    copies_entry("collective_start", make_pack),
+    copies_entry("strided_slice", make_slice),
+    copies_entry("strided_slice_bwd", make_slice_bwd),
     own_entry("cast", "own", make_cast),
 };
 
