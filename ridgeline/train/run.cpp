@@ -23,12 +23,6 @@ namespace {
 constexpr const char* kReducedPhase = "reduced";
 constexpr const char* kOriginalPhase = "original";
 
-SessionOptions with_groups(SessionOptions options, const RunRanks& ranks) {
-  if (ranks.all) options.groups[kWorld] = ranks.all;
-  if (ranks.workers) options.groups[kWorkersGroup] = ranks.workers;
-  return options;
-}
-
 std::string in_directory(const RunSetup& setup, const std::string& name) {
   return setup.directory.empty() || name.empty() ? "" : (std::filesystem::path(setup.directory) / name).string();
 }
@@ -61,7 +55,7 @@ Run::Run(RunSetup setup)
     : setup_(std::move(setup)),
       lock_(setup_.directory.empty() || setup_.ranks.rank() != 0 ? nullptr
                                                                  : std::make_unique<DirectoryLock>(setup_.directory)),
-      session_(with_groups(setup_.session, setup_.ranks)),
+      session_(for_ranks(setup_.session, setup_.ranks)),
       ranks_(setup_.ranks.all),
       log_(ranks_.main() ? path_of(setup_.log_name) : "", ranks_.main() ? setup_.log_to : LogTo::nowhere) {}
 

@@ -132,6 +132,15 @@ RunRanks with_servers(std::shared_ptr<comm::Communicator> all, int servers) {
   return ranks;
 }
 
+SessionOptions for_ranks(SessionOptions options, const RunRanks& ranks) {
+  if (ranks.all) options.groups[kWorld] = ranks.all;
+  if (ranks.workers) options.groups[kWorkersGroup] = ranks.workers;
+  const bool numbered = options.device.find(':') != std::string::npos;
+  if (ranks.device > 0 && !numbered && device_named(options.device).entry->numbered)
+    options.device += fmt::format(":{}", ranks.device);
+  return options;
+}
+
 namespace {
 
 // What a member of a meeting holds: it leaves when nobody uses its communicators any more.
@@ -158,6 +167,7 @@ RunRanks connect_member(const comm::RoleEnvironment& own, const comm::ConnectOpt
   RunRanks shared(std::shared_ptr<comm::Communicator>(member, ranks.all.get()));
   if (ranks.workers) shared.workers = std::shared_ptr<comm::Communicator>(member, ranks.workers.get());
   shared.servers = servers;
+  shared.device = member->membership.identity().device;
   return shared;
 }
 
@@ -199,7 +209,9 @@ RunRanks connect_ranks(std::int64_t wanted, std::string_view flag,
   options.watch = [] {
     if (interrupted()) throw Error("interrupted while the other ranks were waited for", ErrorKind::interrupted);
   };
-  return {comm::connect(identity, options)};
+  RunRanks ranks(comm::connect(identity, options));
+  ranks.device = identity.device;
+  return ranks;
 }
 
 bool scheduled(const OptionalFunction<void(const std::string&)>& say) {

@@ -70,6 +70,7 @@ struct RunRanks {
   // behind them.
   std::shared_ptr<comm::Communicator> workers;
   int servers = 0;
+  int device = 0;  // the number of this rank's device on its machine
 
   int size() const { return all ? all->size() : 1; }
   int rank() const { return all ? all->rank() : 0; }
@@ -81,6 +82,10 @@ struct RunRanks {
 
 // Those of `all`, the last of which are servers: makes the group of the workers. All ranks call it.
 RunRanks with_servers(std::shared_ptr<comm::Communicator> all, int servers);
+
+// The session's device and groups, for these ranks: of a kind of which there may be several ("cuda") each rank takes
+// the one of its own number, unless the name has one.
+SessionOptions for_ranks(SessionOptions options, const RunRanks& ranks);
 
 // Tells the other processes of this run, which wait for this one, that it ends before it has joined them, and why
 // (comm/connect.h, comm/meeting/membership.h). Nothing where nobody waits.

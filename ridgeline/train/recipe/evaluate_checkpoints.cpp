@@ -90,7 +90,7 @@ class CheckpointEvaluation {
  public:
   CheckpointEvaluation(const Recipe& recipe, const Evaluated& found, const RunRanks& ranks)
       : recipe_(recipe),
-        session_(options_of(recipe, ranks)),
+        session_(for_ranks(session_options(recipe), ranks)),
         ranks_(ranks.all),
         data_(open_data(recipe, needs_of(found.weights))),
         log_(path_of(recipe, ranks_), ranks_.main() ? LogTo::file_and_terminal : LogTo::nowhere),
@@ -153,11 +153,6 @@ class CheckpointEvaluation {
   }
 
  private:
-  static SessionOptions options_of(const Recipe& recipe, const RunRanks& ranks) {
-    SessionOptions options = session_options(recipe);
-    if (ranks.all) options.groups[kWorld] = ranks.all;
-    return options;
-  }
   static std::string path_of(const Recipe& recipe, const Ranks& ranks) {
     if (recipe.log_dir.empty() || !ranks.main()) return "";
     make_directories(recipe.log_dir);
