@@ -54,7 +54,9 @@ TEST(Presets, ThatComeWithTheProgramAreListedAndEachIsUnderstood) {
   for (const BuiltinPreset& preset : builtin_presets()) {
     EXPECT_NE(help.text.find(preset.name), std::string::npos) << preset.name;
     // As far as the data that are not there: all flags are known, in range and go together.
-    const std::string one = preset.name == "alexnet_8p" ? " --rank_size=1" : "";
+    std::string one;
+    if (preset.name == "alexnet_8p") one = " --rank_size=1";
+    if (preset.name == "alexnet_cuda") one = " --device=cpu";
     const Outcome outcome = run("train --data_dir=/nowhere --log_dir=" + ridgeline::testing::temporary_directory() +
                                 "/preset --preset=" + std::string(preset.name) + one);
     expect(outcome, 1, {"preset " + std::string(preset.name) + ": --", "no such directory: /nowhere"});
@@ -63,7 +65,7 @@ TEST(Presets, ThatComeWithTheProgramAreListedAndEachIsUnderstood) {
          {"--rank_size=8, but this process is one of 1: start 8 with ridgeline launch --ranks 8"});
   expect(
       run("train --preset=resnet19"), 2,
-      {"unknown preset 'resnet19': did you mean 'resnet18'?", "alexnet_1p, alexnet_8p, alexnet_mindspore", "*.yaml"});
+      {"unknown preset 'resnet19': did you mean 'resnet18'?", "alexnet_1p, alexnet_8p, alexnet_cuda, alexnet_mindspore", "*.yaml"});
 }
 
 TEST(Presets, AreOverriddenByFlagsAndHoldTheirChoices) {
