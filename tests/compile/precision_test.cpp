@@ -65,8 +65,9 @@ Arguments step_arguments(const Graph& graph) {
 
 // The graph as the passes leave it without fusion.
 Graph rewritten(const Graph& graph, const PrecisionPolicy& policy) {
-  PassContext context{.fusion = {}, .keep_apart = {}, .fused = {}, .precision = policy};
-  return run_passes(graph, context, fusion_passes());
+  PassContext context{.fusion = {}, .precision = policy};
+  PassResults results;
+  return run_passes(graph, context, results, fusion_passes());
 }
 
 TEST(Precision, EveryModeComputesWhatTheRewrittenGraphSays) {

@@ -469,22 +469,23 @@ class Sharder {
 
 }  // namespace
 
-Graph shard_layers(Graph graph, PassContext& context, const std::vector<ShardedLayer>& layers) {
-  if (layers.empty() || context.distribution.ranks <= 1) {
+Graph shard_layers(Graph graph, const Distribution& over, PassResults& results,
+                   const std::vector<ShardedLayer>& layers) {
+  if (layers.empty() || over.ranks <= 1) {
     for (Node& node : graph.nodes) node.attributes.erase(kShard);
     return graph;
   }
-  Sharder sharder(graph, context.distribution, layers);
+  Sharder sharder(graph, over, layers);
   Graph made = sharder.run();
-  context.parts = sharder.parts();
+  results.parts = sharder.parts();
   return made;
 }
 
-Graph shard(Graph graph, PassContext& context) {
+Graph shard(Graph graph, const PassContext& context, PassResults& results) {
   check_shards(graph, context.distribution);
   const ShardPlan plan = plan_shards(graph, context.distribution);
-  if (!plan.text.empty()) context.plan = plan.text;
-  return shard_layers(std::move(graph), context, plan.layers);
+  if (!plan.text.empty()) results.plan = plan.text;
+  return shard_layers(std::move(graph), context.distribution, results, plan.layers);
 }
 
 }  // namespace ridgeline

@@ -4,7 +4,6 @@
 
 #include "ridgeline/device/cpu/own/pool_index.h"
 #include "ridgeline/graph/op/conv2d_max_pool.h"
-#include "ridgeline/graph/op/conv2d_max_pool_bwd.h"
 
 namespace ridgeline::device::tiles {
 

@@ -1,11 +1,11 @@
-#include "ridgeline/graph/pass/fuse_dense_update.h"
-
-#include <algorithm>
-#include <set>
-
+// The update of a dense layer's weights computes their gradient, which is then never written to memory:
+//   sgd_momentum(w, m, dense_bwd_weights(x, dy), rate)  ->  dense_update(w, m, x, dy, rate)
+// Where something else reads the gradient as well (a norm of gradients, a sum over several steps), both ops stay. The
+// new op stands where the update stood and bears its name.
+// Keeps: values, bit by bit. Drops: the gradient.
 #include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/graph/loop/text.h"
-#include "ridgeline/graph/pass/rewrite.h"
+#include "ridgeline/graph/pass/fusion/patterns.h"
 
 namespace ridgeline {
 namespace {
@@ -46,32 +46,28 @@ Node merged(const Node& gradient, const Node& update) {
   return node;
 }
 
+std::vector<Fusion> match(const FusionPlace& place) {
+  const Node& update = place.node();
+  if (!matrix_update(place.graph, update)) return {};
+  const ValueId dw = update.inputs[update.outputs.size()];
+  const int made = place.only_read_here(dw, "dense_bwd_weights");
+  if (made < 0 || !may_run_later(place.graph, made, place.at)) return {};
+  const Node& gradient = place.graph.nodes[static_cast<std::size_t>(made)];
+  if (gradient.outputs[0] != dw) return {};
+  const ValueType& x = place.type(gradient.inputs[0]);
+  return {{.changed = {{place.at, merged(gradient, update)}},
+           .gone = {made},
+           .form = FusedForm{.op = "dense_update",
+                             .with = "",
+                             .type = x.dtype,
+                             .rows = x.shape[0],
+                             .weights = place.type(update.outputs[0]).shape.elements()}}};
+}
+
 }  // namespace
 
-Graph fuse_dense_update(Graph graph, PassContext& context) {
-  const ValueUses uses(graph);
-  std::set<int> gone;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& update = graph.nodes[n];
-    if (!matrix_update(graph, update) || context.keep_apart.contains(update.name)) continue;
-    const ValueId dw = update.inputs[update.outputs.size()];
-    const int made = uses.producer(dw);
-    if (made < 0 || uses.count(dw) != 1) continue;
-    const Node& gradient = graph.nodes[static_cast<std::size_t>(made)];
-    if (gradient.op != "dense_bwd_weights" || gradient.outputs[0] != dw) continue;
-    const ValueType& x = graph.value(gradient.inputs[0]).type;
-    if (!context.fusion.takes_dense_update(x, graph.value(update.outputs[0]).type)) continue;
-    if (!may_run_later(graph, made, static_cast<int>(n))) continue;
-    context.fused.insert(update.name);
-    gone.insert(made);
-    graph.nodes[n] = merged(gradient, update);
-  }
-  std::vector<Node> kept;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (!gone.contains(static_cast<int>(n))) kept.push_back(std::move(graph.nodes[n]));
-  }
-  graph.nodes = std::move(kept);
-  return graph;
-}
+const FusionPattern kFuseDenseUpdate{
+    "fuse_dense_update",
+    "lets the update of dense weights compute their gradient, where nothing else reads it and the device can", match};
 
 }  // namespace ridgeline
