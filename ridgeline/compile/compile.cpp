@@ -6,15 +6,15 @@
 #include <filesystem>
 #include <optional>
 
-#include "ridgeline/compile/check_memory.h"
 #include "ridgeline/compile/count_fusions.h"
-#include "ridgeline/compile/first_accepting.h"
 #include "ridgeline/compile/fusion_switch.h"
-#include "ridgeline/compile/lanes.h"
-#include "ridgeline/compile/lower.h"
-#include "ridgeline/compile/phase.h"
-#include "ridgeline/compile/plan_memory.h"
-#include "ridgeline/compile/verify_plan.h"
+#include "ridgeline/compile/lower/check_memory.h"
+#include "ridgeline/compile/lower/first_accepting.h"
+#include "ridgeline/compile/lower/lanes.h"
+#include "ridgeline/compile/lower/lower.h"
+#include "ridgeline/compile/lower/plan_memory.h"
+#include "ridgeline/compile/lower/verify_plan.h"
+#include "ridgeline/compile/run/phase.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/memory.h"
