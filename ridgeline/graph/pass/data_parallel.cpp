@@ -9,6 +9,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/op/collective.h"
+#include "ridgeline/graph/pass/accumulation.h"
 
 namespace ridgeline {
 namespace {
@@ -49,19 +50,14 @@ class Distributor {
     return n < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(n)];
   }
 
-  // States that sum up over several runs and then begin anew: next = select(last, 0, state + x).
   void find_sums() {
     if (context_.distribution.each_batch) return;
+    for (const Accumulation& one : accumulations(graph_)) {
+      sums_[one.sum] = one.last;
+      sum_states_.insert(one.state);
+    }
     for (const Update& update : graph_.updates) {
-      const Node* next = maker(update.next);
-      if (next == nullptr || next->op != "select") continue;
-      const Node* sum = maker(next->inputs[2]);
-      if (sum == nullptr || sum->op != "add") continue;
-      const bool of_state = std::find(sum->inputs.begin(), sum->inputs.end(), update.current) != sum->inputs.end();
-      if (!of_state || maker(next->inputs[1]) == nullptr || maker(next->inputs[1])->op != "constant") continue;
-      sums_[next->inputs[2]] = next->inputs[0];
-      sum_states_.insert(update.current);
-      sum_makers_.insert(producer_[static_cast<std::size_t>(update.next)]);
+      if (sum_states_.contains(update.current)) sum_makers_.insert(producer_[static_cast<std::size_t>(update.next)]);
     }
   }
 
