@@ -4,7 +4,7 @@
 #include <cstring>
 #include <iostream>
 
-#include "ridgeline/compile/eager.h"
+#include "ridgeline/compile/run/eager.h"
 #include "ridgeline/graph/ir/forms.h"
 #include "ridgeline/graph/ir/text.h"
 #include "ridgeline/nn/eager_gradients.h"

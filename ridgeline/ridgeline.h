@@ -10,7 +10,7 @@
 
 // Graphs and what runs them.
 #include "ridgeline/compile/compile.h"
-#include "ridgeline/compile/eager.h"
+#include "ridgeline/compile/run/eager.h"
 #include "ridgeline/graph/ir/trace.h"
 #include "ridgeline/nn/eager_gradients.h"
 

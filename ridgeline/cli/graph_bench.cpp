@@ -7,8 +7,8 @@
 
 #include "ridgeline/cli/graph_tools.h"
 #include "ridgeline/cli/step_tables.h"
-#include "ridgeline/compile/graph_run.h"
-#include "ridgeline/compile/measure.h"
+#include "ridgeline/compile/run/graph_run.h"
+#include "ridgeline/compile/run/measure.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 

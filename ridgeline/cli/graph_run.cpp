@@ -1,5 +1,5 @@
 // `graph run`: a graph on random values, or on those of a file.
-#include "ridgeline/compile/graph_run.h"
+#include "ridgeline/compile/run/graph_run.h"
 
 #include <fmt/format.h>
 

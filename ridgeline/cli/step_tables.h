@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "ridgeline/compile/balance.h"
-#include "ridgeline/compile/measure.h"
+#include "ridgeline/compile/run/balance.h"
+#include "ridgeline/compile/run/measure.h"
 
 namespace ridgeline::cli {
 

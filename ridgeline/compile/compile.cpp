@@ -6,15 +6,15 @@
 #include <filesystem>
 #include <optional>
 
-#include "ridgeline/compile/check_memory.h"
 #include "ridgeline/compile/count_fusions.h"
-#include "ridgeline/compile/first_accepting.h"
 #include "ridgeline/compile/fusion_switch.h"
-#include "ridgeline/compile/lanes.h"
-#include "ridgeline/compile/lower.h"
-#include "ridgeline/compile/phase.h"
-#include "ridgeline/compile/plan_memory.h"
-#include "ridgeline/compile/verify_plan.h"
+#include "ridgeline/compile/lower/check_memory.h"
+#include "ridgeline/compile/lower/first_accepting.h"
+#include "ridgeline/compile/lower/lanes.h"
+#include "ridgeline/compile/lower/lower.h"
+#include "ridgeline/compile/lower/plan_memory.h"
+#include "ridgeline/compile/lower/verify_plan.h"
+#include "ridgeline/compile/run/phase.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/memory.h"
@@ -100,7 +100,7 @@ PassContext context_of(Session& session, const CompileOptions& options) {
     session.say_once("device " + std::string(session.device().name()) +
                      " has no compiler for fused loops: pointwise ops run one by one");
   }
-  PassContext context{.fusion = session.device().fusion_limits(), .keep_apart = {}, .fused = {}};
+  PassContext context{.fusion = session.device().fusion_limits()};
   context.precision = options.precision;
   context.distribution = options.distribution;
   const DeviceRates rates = session.device().rates();
@@ -121,55 +121,76 @@ Target target_of(Session& session, const CompileOptions& options) {
           session.groups(), options.verify};
 }
 
-// The graph after all passes.
-Graph rewrite(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context, Watch& watch) {
+// The graph after all passes, and what they found out.
+struct Rewritten {
+  Graph graph;
+  PassResults results;
+};
+
+Rewritten rewrite(const Graph& graph, Session& session, const CompileOptions& options, const PassContext& context,
+                  Watch& watch) {
   std::vector<std::string> disabled = options.disabled_passes;
   if (!options.fusion.value_or(true)) {
     for (const std::string& name : fusion_passes()) disabled.push_back(name);
   }
   watch("input", graph);
-  context.fused.clear();
-  context.warnings.clear();
-  Graph rewritten =
-      run_passes(graph, context, disabled, [&](const Pass& pass, const Graph& made) { watch(pass.name, made); });
-  if (!context.exchanges.empty()) session.log().trace("passes", "data_parallel: " + context.exchanges);
+  Rewritten made;
+  PassResults& results = made.results;
+  made.graph = run_passes(graph, context, results, disabled,
+                          [&](const Pass& pass, const Graph& after) { watch(pass.name, after); });
+  if (!results.exchanges.empty()) session.log().trace("passes", "data_parallel: " + results.exchanges);
   watch.now("lower");
   // What was to be kept apart and is still there was made by another pass (recompute): it runs where it can.
-  std::erase_if(context.fused, [&](const std::string& name) { return context.keep_apart.contains(name); });
-  return rewritten;
+  std::erase_if(results.fused, [&](const std::string& name) { return context.keep_apart.contains(name); });
+  return made;
 }
 
 // Rounds of compilation after which a loop that no kernel takes is given up with all its members. Before, it loses its
 // last one only: a kernel may take what is left.
 constexpr int kShortened = 8;
 
+// What a compilation goes by, and how often it has begun again because something must be kept apart.
+struct Compilation {
+  PassContext context;
+  int splits = 0;
+};
+
 // Each fused op is split once only, so rounds end.
-void keep_apart(const std::vector<std::string>& refused, Session& session, PassContext& context) {
-  ++context.splits;
+void keep_apart(const std::vector<std::string>& refused, const PassResults& results, Session& session,
+                Compilation& compilation) {
+  NameSet& apart = compilation.context.keep_apart;
+  ++compilation.splits;
   for (const std::string& name : refused) {
     session.log().trace("dispatch", "fused op " + name + " is split: no kernel takes it");
-    context.keep_apart.insert(name);
-    if (const auto loop = context.loops.find(name); context.splits > kShortened && loop != context.loops.end())
-      context.keep_apart.insert(loop->second.begin(), loop->second.end());
+    apart.insert(name);
+    if (const auto loop = results.loops.find(name); compilation.splits > kShortened && loop != results.loops.end())
+      apart.insert(loop->second.begin(), loop->second.end());
   }
 }
 
-// A plan whose memory is not planned yet; nothing where fused ops must be split first, which the context then says.
-std::optional<Plan> try_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context,
-                             Watch& watch) {
-  Graph rewritten = rewrite(graph, session, options, context, watch);
-  check_memory(rewritten, session.device());
+// A plan whose memory is not planned yet, with what `recompute` did.
+struct MadePlan {
+  Plan plan;
+  LiveBytes live;
+};
+
+// Nothing where fused ops must be split first, which the context then says.
+std::optional<MadePlan> try_plan(const Graph& graph, Session& session, const CompileOptions& options,
+                                 Compilation& compilation, Watch& watch) {
+  Rewritten made = rewrite(graph, session, options, compilation.context, watch);
+  PassResults& results = made.results;
+  check_memory(made.graph, session.device());
   Lowering lowering = [&] {
     const Phase phase(session, "lower");
-    return lower(std::move(rewritten), target_of(session, options), session.parameters(), context.fused);
+    return lower(std::move(made.graph), target_of(session, options), session.parameters(), results.fused);
   }();
   if (lowering.refused.empty()) {
     auto& warnings = lowering.plan.warnings;
-    warnings.insert(warnings.end(), context.warnings.begin(), context.warnings.end());
-    lowering.plan.ranks_plan = context.plan;
-    return std::move(lowering.plan);
+    warnings.insert(warnings.end(), results.warnings.begin(), results.warnings.end());
+    lowering.plan.ranks_plan = results.plan;
+    return MadePlan{std::move(lowering.plan), results.live};
   }
-  keep_apart(lowering.refused, session, context);
+  keep_apart(lowering.refused, results, session, compilation);
   return std::nullopt;
 }
 
@@ -186,8 +207,9 @@ auto until_taken(Session& session, const CompileOptions& options, Attempt attemp
   }
 }
 
-Plan make_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context) {
-  return until_taken(session, options, [&](Watch& watch) { return try_plan(graph, session, options, context, watch); });
+MadePlan make_plan(const Graph& graph, Session& session, const CompileOptions& options, Compilation& compilation) {
+  return until_taken(session, options,
+                     [&](Watch& watch) { return try_plan(graph, session, options, compilation, watch); });
 }
 
 // What the passes count as live at one time differs from what the planner needs (workspaces, gaps, conversions), so a
@@ -205,28 +227,28 @@ std::unique_ptr<Program> compile(const Graph& graph, Session& session, const Com
 
 Graph final_graph(const Graph& graph, Session& session, const CompileOptions& options) {
   const ComputeScope team(session.compute_threads());
-  PassContext context = context_of(session, options);
+  Compilation compilation{context_of(session, options)};
   return until_taken(session, options, [&](Watch& watch) -> std::optional<Graph> {
-    Graph rewritten = rewrite(graph, session, options, context, watch);
-    const auto refused = refused_ops(rewritten, target_of(session, options), session.parameters(), context.fused);
-    if (refused.empty()) return rewritten;
-    keep_apart(refused, session, context);
+    Rewritten made = rewrite(graph, session, options, compilation.context, watch);
+    const auto refused = refused_ops(made.graph, target_of(session, options), session.parameters(), made.results.fused);
+    if (refused.empty()) return std::move(made.graph);
+    keep_apart(refused, made.results, session, compilation);
     return std::nullopt;
   });
 }
 
 Planned plan_program(const Graph& graph, Session& session, const CompileOptions& options) {
   const ComputeScope team(session.compute_threads());
-  PassContext context = context_of(session, options);
+  Compilation compilation{context_of(session, options)};
   std::optional<MemoryReport> least;
   for (int round = 0;; ++round) {
-    Plan plan = make_plan(graph, session, options, context);
-    MemoryReport memory = [&] {
+    auto [plan, live] = make_plan(graph, session, options, compilation);
+    MemoryReport memory = [&, &plan = plan] {
       const Phase phase(session, "plan memory");
       return plan_memory(plan, options.reuse_memory);
     }();
-    memory.again = context.live.again;
-    memory.spared = context.live.before - context.live.reached;
+    memory.again = live.again;
+    memory.spared = live.before - live.reached;
     if (options.verify) verify(plan, PlanStage::memory);
     const std::size_t limit = options.memory_limit;
     if (limit == 0 || memory.total() <= limit) {
@@ -237,33 +259,33 @@ Planned plan_program(const Graph& graph, Session& session, const CompileOptions&
     }
     if (!least || memory.total() < least->total()) least = memory;
     const std::size_t excess = memory.total() - limit;
-    if (context.live.exhausted || context.live.reached == 0 || round == kMostRounds) {
+    if (live.exhausted || live.reached == 0 || round == kMostRounds) {
       throw Error("[memory] the limit of " + byte_text(static_cast<std::int64_t>(limit)) +
                   " cannot be met: the least that was found is " + needs_text(*least));
     }
     // Where no order of ops could do it, the next round finds out what can be done.
-    context.live.limit = context.live.reached > excess ? context.live.reached - excess : 1;
+    compilation.context.live_limit = live.reached > excess ? live.reached - excess : 1;
     session.log().trace("memory", memory.to_text() + ": " + byte_text(static_cast<std::int64_t>(excess)) +
-                                      " too much, of " + byte_text(static_cast<std::int64_t>(context.live.reached)) +
+                                      " too much, of " + byte_text(static_cast<std::int64_t>(live.reached)) +
                                       " that the ops keep alive");
   }
 }
 
 LaunchCounts count_launches(const Graph& graph, Session& session, const CompileOptions& options) {
   const ComputeScope team(session.compute_threads());
-  PassContext context = context_of(session, options);
-  return count_launches(make_plan(graph, session, options, context));
+  Compilation compilation{context_of(session, options)};
+  return count_launches(make_plan(graph, session, options, compilation).plan);
 }
 
 std::vector<FusionCount> count_fusions(const Graph& graph, Session& session, const CompileOptions& given) {
   const ComputeScope team(session.compute_threads());
   CompileOptions options = given;
   options.dump_directory.clear();
-  PassContext context = context_of(session, options);
+  Compilation compilation{context_of(session, options)};
   std::vector<FusionCount> counts;
   for (bool first = true, done = false; !done; first = false) {
     Watch watch(session, options);
-    done = try_plan(graph, session, options, context, watch).has_value();
+    done = try_plan(graph, session, options, compilation, watch).has_value();
     std::size_t row = 0;
     for (const Watch::Change& change : watch.changes()) {
       const auto pass =

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/compile/program.h"
+#include "ridgeline/compile/run/program.h"
 #include "ridgeline/graph/pass/distribution.h"
 #include "ridgeline/graph/pass/precision_policy.h"
 

@@ -3,11 +3,11 @@
 #include <map>
 #include <set>
 
-#include "ridgeline/compile/unusable_values.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/infer/names.h"
+#include "ridgeline/infer/unusable_values.h"
 
 namespace ridgeline::infer {
 namespace {

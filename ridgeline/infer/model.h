@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/compile/parameter_store.h"
+#include "ridgeline/compile/run/parameter_store.h"
 #include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/graph/ir/graph.h"
 #include "ridgeline/infer/preprocess.h"
@@ -29,7 +29,7 @@ struct Model {
 // no other tensor is there; a graph with preprocessing has an input `images` u8[N,crop,crop,3]. An Error says what
 // differs.
 void check(const Model& model);
-// An Error that names tensors with values that nothing can be computed with (compile/unusable_values.h).
+// An Error that names tensors with values that nothing can be computed with (infer/unusable_values.h).
 void check_values(const Model& model);
 
 // The graph with what the store holds for its params and states now.

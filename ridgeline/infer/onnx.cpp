@@ -1,11 +1,11 @@
 #include "ridgeline/infer/onnx.h"
 
-#include "ridgeline/compile/weights.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/utf8.h"
 #include "ridgeline/format/text/json_value.h"
 #include "ridgeline/infer/onnx_ops.h"
+#include "ridgeline/infer/weights.h"
 
 namespace ridgeline::infer {
 namespace {

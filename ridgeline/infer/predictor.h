@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/compile/session.h"
+#include "ridgeline/compile/run/session.h"
 #include "ridgeline/infer/model.h"
 
 namespace ridgeline::infer {

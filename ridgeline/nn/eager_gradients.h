@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "ridgeline/compile/eager.h"
+#include "ridgeline/compile/run/eager.h"
 
 namespace ridgeline::nn {
 

@@ -6,6 +6,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/op/expand_loop.h"
+#include "ridgeline/graph/pass/accumulation.h"
 #include "ridgeline/nn/functional.h"
 
 namespace ridgeline::nn {
@@ -75,12 +76,8 @@ Value GradientProcess::argument(GraphBuilder& builder, const std::string& name) 
   return builder.value(builder.graph().find_argument(name));
 }
 
-// The sum with what is kept; keeps that, or zeros where `last` ends a step.
 Value GradientProcess::accumulated(GraphBuilder& builder, const std::string& name, Value current, Value last) {
-  const Value kept = argument(builder, name);
-  const Value sum = kept + current;
-  builder.update(kept, builder.apply("select", {last, builder.constant(0), sum}));
-  return sum;
+  return accumulate(builder, argument(builder, name), current, last);
 }
 
 Value GradientProcess::mean_loss(GraphBuilder& builder, Value loss) {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <source_location>
 
-#include "ridgeline/compile/parameter_spec.h"
+#include "ridgeline/compile/run/parameter_spec.h"
 #include "ridgeline/core/shape.h"
 
 namespace ridgeline::nn {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ridgeline/compile/parameter_spec.h"
+#include "ridgeline/compile/run/parameter_spec.h"
 #include "ridgeline/core/tensor.h"
 #include "ridgeline/graph/ir/builder.h"
 #include "ridgeline/nn/init.h"

@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-#include "ridgeline/compile/weights.h"
 #include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/infer/model.h"
+#include "ridgeline/infer/weights.h"
 #include "ridgeline/nn/training_step.h"
 
 namespace ridgeline::nn {

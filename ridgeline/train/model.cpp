@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ridgeline/compile/phase.h"
-#include "ridgeline/compile/unusable_values.h"
+#include "ridgeline/compile/run/phase.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/format/wire/crc32c.h"
@@ -15,6 +14,7 @@
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/server_plan.h"
 #include "ridgeline/graph/pass/shard_updates.h"
+#include "ridgeline/infer/unusable_values.h"
 #include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/ranks/ranks.h"
 

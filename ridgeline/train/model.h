@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "ridgeline/compile/compile.h"
-#include "ridgeline/compile/weights.h"
 #include "ridgeline/core/function_ref.h"
 #include "ridgeline/data/runtime/state.h"
 #include "ridgeline/graph/pass/annotate.h"
 #include "ridgeline/graph/pass/in_parts.h"
 #include "ridgeline/graph/pass/shard_plan.h"
 #include "ridgeline/infer/model.h"
+#include "ridgeline/infer/weights.h"
 #include "ridgeline/nn/training_step.h"
 #include "ridgeline/train/ranks/holdings.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ridgeline/comm/model/replay.h"
-#include "ridgeline/compile/program.h"
+#include "ridgeline/compile/run/program.h"
 
 namespace ridgeline::train {
 

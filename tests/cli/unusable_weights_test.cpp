@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <limits>
 
-#include "ridgeline/compile/weights.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/infer/model_file.h"
+#include "ridgeline/infer/weights.h"
 #include "ridgeline/nn/models.h"
 #include "ridgeline/train/checkpoint/checkpoint.h"
 #include "tests/support/cases.h"

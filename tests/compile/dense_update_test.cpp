@@ -61,7 +61,8 @@ SessionOptions with_tiles(KernelChoice (*update)(const KernelRequest&) = make_sc
     entries.push_back({"dense_bwd_data", "tiles", Provider::own, make_scalar_dense_bwd_data, types});
   }
   FusionLimits limits = reference_fusion_limits();
-  limits.dense_updates = {{.types = {DType::bf16}}};  // without the squares of a penalty
+  std::erase_if(limits.forms, [](const FusedForms& forms) { return forms.op == "dense_update"; });
+  limits.forms.push_back({"dense_update", "", {DType::bf16}});  // without the squares of a penalty
   return on_list_device(std::move(entries), limits);
 }
 

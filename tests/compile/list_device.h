@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/compile/session.h"
+#include "ridgeline/compile/run/session.h"
 #include "tests/support/host_device.h"
 
 namespace ridgeline::testing {

@@ -134,7 +134,7 @@ bool narrow(const Setting& setting) { return setting.options.precision.rewrite !
 
 // With the types that compilation for this device gives the values.
 Graph rewritten(const Graph& graph, Session& session, const Setting& setting) {
-  PassContext context{.fusion = {}, .keep_apart = {}, .fused = {}, .precision = setting.options.precision};
+  PassContext context{.fusion = {}, .precision = setting.options.precision};
   context.takes = [&](std::string_view op, DType dtype) {
     const std::vector<KernelEntry> entries = session.device().kernels(op);
     return std::any_of(entries.begin(), entries.end(), [&](const KernelEntry& e) { return e.storage.contains(dtype); });
@@ -143,7 +143,8 @@ Graph rewritten(const Graph& graph, Session& session, const Setting& setting) {
   for (const Pass& pass : passes()) {
     if (!pass.required && pass.name != "simplify" && pass.name != "precision") disabled.emplace_back(pass.name);
   }
-  return run_passes(graph, context, disabled);
+  PassResults results;
+  return run_passes(graph, context, results, disabled);
 }
 
 // Whether two rounds of the step are of exact values in these types.

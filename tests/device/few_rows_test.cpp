@@ -1,5 +1,5 @@
 // Dense layers over few rows: near the reference, and the same bits with any team on any vector length.
-#include "ridgeline/device/cpu/own/few_rows.h"
+#include "ridgeline/device/cpu/dense/few_rows.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "kernel_testing.h"
-#include "ridgeline/compile/session.h"
+#include "ridgeline/compile/run/session.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/device/cpu/kernels_version.h"
 #include "tests/support/error_of.h"

@@ -1,5 +1,5 @@
 // Boxes of elements between strided arrays: every element in its place, and nothing beside the box written.
-#include "ridgeline/device/cpu/strided_copy.h"
+#include "ridgeline/device/cpu/copy/strided_copy.h"
 
 #include <gtest/gtest.h>
 

@@ -32,7 +32,7 @@ constexpr const char* kStep = R"(graph @step(%x: f32[2,6], %w: param f32[4,6], %
 
 // bf16, but for what `names` say: those stay in f32.
 PassContext context_with(std::vector<std::string> names, const Distribution& distribution = {}) {
-  PassContext context{.fusion = {}, .keep_apart = {}, .fused = {}};
+  PassContext context{.fusion = {}};
   context.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"));
   for (std::string& name : names) context.precision.overrides.push_back({true, name, DType::f32, DType::f32});
   context.distribution = distribution;
@@ -52,31 +52,34 @@ using Types = std::map<std::string, DType>;
 
 TEST(DividedPrecision, EveryMicroBatchHasTheTypesOfTheNamedOp) {
   const Distribution second{.ranks = 2, .rank = 1, .pipeline = {.stages = 2, .micro_batches = 3}};
+  PassResults results;
   PassContext context = context_with({"fc2"}, second);
-  EXPECT_EQ(dense_types(run_passes(parse_graph(kStep, "step"), context, {})),
+  EXPECT_EQ(dense_types(run_passes(parse_graph(kStep, "step"), context, results, {})),
             (Types{{"fc2", DType::f32}, {"fc2/micro_1", DType::f32}, {"fc2/micro_2", DType::f32}}));
   context = context_with({"fc2/micro_1"}, second);  // a copy by its own name
-  EXPECT_EQ(dense_types(run_passes(parse_graph(kStep, "step"), context, {})),
+  EXPECT_EQ(dense_types(run_passes(parse_graph(kStep, "step"), context, results, {})),
             (Types{{"fc2", DType::bf16}, {"fc2/micro_1", DType::f32}, {"fc2/micro_2", DType::bf16}}));
 }
 
 TEST(DividedPrecision, EveryPartOfABatchHasTheTypesOfTheNamedOp) {
+  PassResults results;
   PassContext context = context_with({"fc2"});
   const Graph step = in_parts(parse_graph(kStep, "step"), {.parts = 2});
-  EXPECT_EQ(dense_types(run_passes(step, context, {})),
+  EXPECT_EQ(dense_types(run_passes(step, context, results, {})),
             (Types{{"fc1", DType::bf16}, {"fc1/part1", DType::bf16}, {"fc2", DType::f32}, {"fc2/part1", DType::f32}}));
-  EXPECT_EQ(context.warnings, std::vector<std::string>{});
+  EXPECT_EQ(results.warnings, std::vector<std::string>{});
 }
 
 TEST(DividedPrecision, WhatAnotherRankHasIsNotMissing) {
   const Distribution stages{.ranks = 2, .rank = 1, .pipeline = {.stages = 2, .micro_batches = 2}};
   const Distribution server{.ranks = 1, .rank = 1, .servers = 1, .on_servers = {"v", "w"}};
   for (const Distribution& distribution : {stages, server}) {
+    PassResults results;
     PassContext context = context_with({"fc1", "fc3"}, distribution);
     context.precision.keep = {"relu1"};
-    run_passes(parse_graph(kStep, "step"), context, {});
-    ASSERT_EQ(context.warnings.size(), 1u);
-    EXPECT_EQ(context.warnings[0].find("precision: graph @step has no op or scope 'fc3'"), 0u) << context.warnings[0];
+    run_passes(parse_graph(kStep, "step"), context, results, {});
+    ASSERT_EQ(results.warnings.size(), 1u);
+    EXPECT_EQ(results.warnings[0].find("precision: graph @step has no op or scope 'fc3'"), 0u) << results.warnings[0];
   }
 }
 

@@ -105,8 +105,9 @@ TEST(FusePointwise, RandomGraphsKeepTheirValuesBitByBit) {
   for (int round = 0; round < 300; ++round) {
     const Graph graph = random_graph(random);
     verify(graph);
-    PassContext context{.fusion = reference_fusion_limits(), .keep_apart = {}, .fused = {}, .live = {}};
-    const Graph fused = fuse_pointwise(graph, context);
+    const PassContext context{.fusion = reference_fusion_limits()};
+    PassResults results;
+    const Graph fused = fuse_pointwise(graph, context, results);
     ASSERT_NO_THROW(verify(fused)) << to_text(graph) << to_text(fused);
     before += graph.nodes.size();
     after += fused.nodes.size();
@@ -138,9 +139,10 @@ TEST(FusePointwise, AFusedOpHasTheLastNameAndAllLines) {
   const Value y = b.apply_at(first, "mul", {x, x});
   b.name_next("total");
   b.returns("r", b.apply_at(second, "exp", {y}));
-  PassContext context{.fusion = reference_fusion_limits(), .keep_apart = {}, .fused = {}, .live = {}};
-  const Graph fused = fuse_pointwise(b.finish(), context);
-  EXPECT_EQ(context.fused, NameSet{"total"});
+  const PassContext context{.fusion = reference_fusion_limits()};
+  PassResults results;
+  const Graph fused = fuse_pointwise(b.finish(), context, results);
+  EXPECT_EQ(results.fused, NameSet{"total"});
   ASSERT_EQ(fused.nodes.size(), 1u);
   EXPECT_EQ(fused.nodes[0].name, "total");
   EXPECT_EQ(fused.nodes[0].where, (LocationStack{second, first}));

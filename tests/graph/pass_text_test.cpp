@@ -54,8 +54,8 @@ struct TextCase {
   std::string after;
 
   Graph run(const Graph& graph) const {
-    PassContext own = context;
-    return pass->run(graph, own);
+    PassResults results;
+    return pass->run(graph, context, results);
   }
 };
 
@@ -75,8 +75,14 @@ DTypeSet types_of(const std::vector<std::string>& names) {
   return types;
 }
 
+// The first row of what the device merges into the op.
+FusedForms& forms_of(PassContext& context, std::string_view op) {
+  std::vector<FusedForms>& forms = context.fusion.forms;
+  return *std::find_if(forms.begin(), forms.end(), [&](const FusedForms& row) { return row.op == op; });
+}
+
 PassContext read_context(const std::string& name, const std::string& text) {
-  PassContext context{.fusion = reference_fusion_limits(), .keep_apart = {}, .fused = {}, .live = {}};
+  PassContext context{.fusion = reference_fusion_limits()};
   LoopLimits& loop = context.fusion.loop;
   std::string line;
   for (std::istringstream in(text); std::getline(in, line);) {
@@ -93,25 +99,27 @@ PassContext read_context(const std::string& name, const std::string& text) {
       loop.sums = values.at(0) != "no";
     } else if (key == "types") {
       loop.inputs = types_of(values);
-    } else if (key == "data_gradients") {
-      context.fusion.data_gradients = values.at(0) == "none" ? DTypeSet() : types_of(values);
-    } else if (key == "pool_gradients") {
-      context.fusion.pool_gradients = values.at(0) == "none" ? DTypeSet() : types_of(values);
+    } else if (key == "kernels") {
+      context.keeps_kernel = [types = types_of(values)](const Graph& graph, const Node&, const Node& merged) {
+        return types.contains(graph.value(merged.inputs.front()).type.dtype);
+      };
     } else if (key == "norm_gradients") {
-      context.fusion.norm_gradients = values.at(0) == "none" ? DTypeSet() : types_of(values);
+      forms_of(context, "batch_norm_bwd").types = values.at(0) == "none" ? DTypeSet() : types_of(values);
     } else if (key == "dense_updates") {
-      context.fusion.dense_updates = {{.types = types_of(values)}};
+      std::erase_if(context.fusion.forms, [](const FusedForms& forms) { return forms.with == "l2_penalty"; });
+      forms_of(context, "dense_update").types = types_of(values);
     } else if (key == "dense_update_rows") {
-      context.fusion.dense_updates.at(0).rows = std::stoll(values.at(0));
+      forms_of(context, "dense_update").most_rows = std::stoll(values.at(0));
     } else if (key == "dense_update_weights") {
-      context.fusion.dense_updates.at(0).weights = std::stoll(values.at(0));
+      forms_of(context, "dense_update").least_weights = std::stoll(values.at(0));
     } else if (key == "slow") {
       context.fusion.slow_ops.push_back({values.at(0), {DType::f32}, std::stod(values.at(1))});
     } else if (key == "again") {
       context.fusion.again = types_of(values);
     } else if (key == "epilogues") {
-      context.fusion.epilogues.clear();
-      if (values.at(0) != "none") context.fusion.epilogues.push_back({values.at(0), values.at(1), {DType::f32}});
+      std::erase_if(context.fusion.forms,
+                    [](const FusedForms& forms) { return forms.with == "relu" || forms.with == "add"; });
+      if (values.at(0) != "none") context.fusion.forms.push_back({values.at(0), values.at(1), {DType::f32}});
     } else if (key == "precision") {
       const PrecisionPolicy mode = PrecisionPolicy::of(precision_mode_named(values.at(0)));
       context.precision.rewrite = mode.rewrite;
@@ -159,7 +167,7 @@ PassContext read_context(const std::string& name, const std::string& text) {
       for (const std::string& value : values) ends.push_back(std::stoll(value));
       context.distribution.split = SplitStrategy::by_indices(ends);
     } else if (key == "live") {
-      context.live.limit = std::stoul(values.at(0));
+      context.live_limit = std::stoul(values.at(0));
     } else if (key == "apart") {
       context.keep_apart.insert(values.begin(), values.end());
     } else {
@@ -227,8 +235,10 @@ TEST(PassText, AFileThatNamesNoKnownPassIsAnErrorAndNotSkipped) {
 
 std::string refusal_of(const std::string& disabled) {
   try {
-    PassContext context;
-    run_passes(parse_graph("graph @g(%x: f32[1]) {\n  return %x\n}\n"), context, std::vector<std::string>{disabled});
+    const PassContext context;
+    PassResults results;
+    run_passes(parse_graph("graph @g(%x: f32[1]) {\n  return %x\n}\n"), context, results,
+               std::vector<std::string>{disabled});
   } catch (const Error& error) {
     return error.what();
   }

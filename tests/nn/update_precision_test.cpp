@@ -19,8 +19,9 @@ Graph step_of(const optim::OptimizerEntry& entry) {
 }
 
 Graph narrowed(const Graph& graph, const PrecisionMode& mode) {
-  PassContext context{.fusion = {}, .keep_apart = {}, .fused = {}, .precision = PrecisionPolicy::of(mode)};
-  return run_passes(graph, context, fusion_passes());
+  PassContext context{.fusion = {}, .precision = PrecisionPolicy::of(mode)};
+  PassResults results;
+  return run_passes(graph, context, results, fusion_passes());
 }
 
 bool narrow(const Graph& graph, ValueId id) {

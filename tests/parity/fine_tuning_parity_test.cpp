@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
-#include "ridgeline/compile/weights.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/infer/predictor.h"
+#include "ridgeline/infer/weights.h"
 #include "ridgeline/train/loop/bind_batch.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/restore_weights.h"

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "ridgeline/compile/compile.h"
-#include "ridgeline/compile/weights.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/random.h"
+#include "ridgeline/infer/weights.h"
 #include "ridgeline/nn/training_step.h"
 #include "tests/parity/torch.h"
 

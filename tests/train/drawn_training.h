@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/compile/program.h"
+#include "ridgeline/compile/run/program.h"
 #include "ridgeline/core/tensor.h"
 #include "ridgeline/graph/pass/annotate.h"
 #include "ridgeline/graph/pass/distribution.h"

@@ -12,12 +12,12 @@
 #include "ridgeline/device/collective_kernel.h"
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/bandwidth.h"
+#include "ridgeline/device/cpu/dense/few_rows.h"
 #include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/kernels_version.h"
 #include "ridgeline/device/cpu/library.h"
-#include "ridgeline/device/cpu/own/few_rows.h"
 #include "ridgeline/device/cpu/peak.h"
 #include "ridgeline/device/cpu/tiles/peak.h"
 #include "ridgeline/device/host_event.h"
@@ -238,44 +238,51 @@ std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return 
 
 namespace {
 
-std::vector<DenseUpdateLimits> dense_updates(bool own, bool tiles) {
-  std::vector<DenseUpdateLimits> limits;
-  if (tiles) limits.push_back({.types = {DType::bf16}, .squares = true});
-  if (!own) return limits;
+// Updates of dense weights that make their gradient; they sum the squares of an L2 penalty as well.
+void add_dense_updates(std::vector<FusedForms>& forms, bool own, bool tiles) {
+  const auto add = [&](FusedForms taken) {
+    for (const char* with : {"", "l2_penalty"}) {
+      taken.op = "dense_update";
+      taken.with = with;
+      forms.push_back(taken);
+    }
+  };
+  if (tiles) add({.op = "", .with = "", .types = {DType::bf16}});
+  if (!own) return;
   for (const DType type : {DType::f32, DType::bf16, DType::f16})
-    limits.push_back({.types = {type}, .rows = device::most_few_rows(type), .squares = true});
-  limits.push_back({.types = {DType::f32, DType::bf16},
-                    .rows = device::kMostDenseRows,
-                    .weights = device::kLeastDenseWeights,
-                    .squares = true});
-  return limits;
+    add({.op = "", .with = "", .types = {type}, .most_rows = device::most_few_rows(type)});
+  add({.op = "",
+       .with = "",
+       .types = {DType::f32, DType::bf16},
+       .most_rows = device::kMostDenseRows,
+       .least_weights = device::kLeastDenseWeights});
 }
 
 }  // namespace
 
 // Convolution, dense and batch norm kernels apply relu to what they have in registers, and add another value to it:
-// a bf16 one where our tile kernels do. Our convolutions' data gradients apply the gradient of a relu, and some of our
-// convolutions pool their results. Loops are bounded by what the interpreter keeps in its cache blocks and what a
+// a bf16 one where our tile kernels do. Loops are bounded by what the interpreter keeps in its cache blocks and what a
 // reader can follow.
 FusionLimits CpuDevice::fusion_limits() const {
   const DTypeSet types = loop::kLoopStorage;
   const bool own = forced_.value_or(Provider::own) == Provider::own;
   const bool tiles = own && device::active_isa() == device::Isa::amx;
   constexpr DTypeSet kWide{DType::f32}, kNorms{DType::f32, DType::bf16};
-  return {.epilogues = {{"conv2d", "relu", types},
-                        {"conv2d", "relu", tiles ? kNorms : kWide, true},
-                        {"dense", "relu", types},
-                        {"dense", "relu", tiles ? kNorms : kWide, true},
-                        {"batch_norm_train", "relu", kNorms, true},
-                        {"batch_norm_eval", "relu", kNorms, true}},
-          .data_gradients = own ? kNorms : DTypeSet(),
-          .pools = own ? kNorms : DTypeSet(),
-          .pool_gradients = own ? kNorms : DTypeSet(),
-          .norm_gradients = kNorms,
+  const DTypeSet summands = tiles ? kNorms : kWide;
+  std::vector<FusedForms> forms = {{"conv2d", "relu", types},
+                                   {"conv2d", "add", summands},
+                                   {"dense", "relu", types},
+                                   {"dense", "add", summands},
+                                   {"batch_norm_train", "relu", kNorms},
+                                   {"batch_norm_train", "add", kNorms},
+                                   {"batch_norm_eval", "relu", kNorms},
+                                   {"batch_norm_eval", "add", kNorms},
+                                   {"batch_norm_bwd", "relu_grad", kNorms},
+                                   {"update_group", "", kWide}};
+  add_dense_updates(forms, own, own && device::bf16_products_rate() > 1);
+  return {.forms = std::move(forms),
           // The library normalises training batches and given statistics each in its own way.
           .again = own ? kNorms : DTypeSet(),
-          .updates = kWide,
-          .dense_updates = dense_updates(own, own && device::bf16_products_rate() > 1),
           .loop = {.terms = 96,
                    .operands = 24,
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

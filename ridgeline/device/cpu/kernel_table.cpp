@@ -6,13 +6,13 @@
 #include <cstdlib>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/cpu/copy/integers.h"
+#include "ridgeline/device/cpu/dense/few_rows.h"
 #include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/library.h"
 #include "ridgeline/device/cpu/loop/kernels.h"
-#include "ridgeline/device/cpu/own/few_rows.h"
-#include "ridgeline/device/cpu/own/integers.h"
-#include "ridgeline/device/cpu/own/kernels.h"
+#include "ridgeline/device/cpu/own_kernels.h"
 #include "ridgeline/device/cpu/pixels/kernels.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"
 #include "ridgeline/device/cpu/widened_kernel.h"

@@ -5,10 +5,10 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/conversion_kernel.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/loop/kernels.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
-#include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/graph/loop/expression.h"
 #include "ridgeline/graph/loop/text.h"
 

@@ -15,19 +15,18 @@ std::vector<GradientRule> make_table() {
       {"image_tail"},  // bytes have no gradient
       refuse("call", "inline the graph first"),
       refuse("loop", "differentiate before fusing"),
-      refuse("conv2d_max_pool", "differentiate before fusing"),
       refuse("transfer", "differentiate before a step is cut into stages"),
       refuse("collective_start", "differentiate before exchanges are split"),
       refuse("collective_done", "differentiate before exchanges are split"),
   };
   for (const OpDef& def : all_ops()) {
     if (def.has(kUpdate)) table.push_back(refuse(def.name, "it updates a parameter"));
+    if (!def.made_of.empty()) table.push_back(refuse(def.name, "differentiate before fusing"));
   }
   constexpr std::string_view second = "gradients of gradients are not defined for this op";
-  for (std::string_view op :
-       {"conv2d_bwd_data", "conv2d_bwd_weights", "conv2d_max_pool_bwd_data", "conv2d_max_pool_bwd_weights",
-        "dense_bwd_data", "dense_bwd_weights", "max_pool_bwd", "avg_pool_bwd", "lrn_bwd", "batch_norm_bwd",
-        "softmax_cross_entropy_bwd", "sigmoid_grad", "tanh_grad", "silu_grad", "gelu_grad"}) {
+  for (std::string_view op : {"conv2d_bwd_data", "conv2d_bwd_weights", "dense_bwd_data", "dense_bwd_weights",
+                              "max_pool_bwd", "avg_pool_bwd", "lrn_bwd", "batch_norm_bwd", "softmax_cross_entropy_bwd",
+                              "sigmoid_grad", "tanh_grad", "silu_grad", "gelu_grad"}) {
     table.push_back(refuse(op, second));
   }
   for (const auto& family : {pointwise_gradients(), activation_gradients(), layer_gradients(), shape_gradients(),

@@ -61,6 +61,9 @@ struct OpDef {
   std::vector<std::string> results;
   std::vector<AttributeSpec> attributes;
   unsigned traits = 0;
+  // Of an op that compilation alone makes, behind gradients and precision: the op into which it merges others, whose
+  // rules it follows there. Empty: anybody may use the op.
+  std::string made_of;
   int gradient_operand = -1;  // of an update: which operand is the gradient, for passes that exchange gradients
   // Of an update: how many of its first results are next versions. Empty: all of them.
   std::function<std::size_t(const Attributes&)> states;

@@ -8,7 +8,6 @@
 #include "ridgeline/graph/op/collective.h"
 #include "ridgeline/graph/op/conv2d.h"
 #include "ridgeline/graph/op/conv2d_max_pool.h"
-#include "ridgeline/graph/op/conv2d_max_pool_bwd.h"
 #include "ridgeline/graph/op/dense.h"
 #include "ridgeline/graph/op/dense_update.h"
 #include "ridgeline/graph/op/image_tail.h"
@@ -28,15 +27,14 @@ namespace ridgeline {
 namespace {
 
 std::vector<OpDef> make_table() {
-  std::vector<OpDef> table = {call_op(),         image_tail_op(),   l2_penalty_op(),
-                              update_group_op(), dense_update_op(), conv2d_max_pool_op()};
+  std::vector<OpDef> table = {call_op(), image_tail_op(), l2_penalty_op(), update_group_op(), dense_update_op()};
   const auto add = [&](std::vector<OpDef> ops) {
     for (OpDef& def : ops) table.push_back(std::move(def));
   };
   add(pointwise_ops());
   add(activation_ops());
   add(conv2d_ops());
-  add(conv2d_max_pool_bwd_ops());
+  add(conv2d_max_pool_ops());
   add(dense_ops());
   add(pool_ops());
   add(lrn_ops());

@@ -9,6 +9,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/op/collective.h"
+#include "ridgeline/graph/pass/accumulation.h"
 
 namespace ridgeline {
 namespace {
@@ -28,8 +29,8 @@ struct Exchange {
 
 class Distributor {
  public:
-  Distributor(Graph graph, PassContext& context)
-      : graph_(std::move(graph)), context_(context), producer_(producers(graph_)) {
+  Distributor(Graph graph, const PassContext& context, PassResults& results)
+      : graph_(std::move(graph)), context_(context), results_(results), producer_(producers(graph_)) {
     for (const Node& node : graph_.nodes) names_.insert(node.name);
     find_sums();
     find_local();
@@ -49,19 +50,14 @@ class Distributor {
     return n < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(n)];
   }
 
-  // States that sum up over several runs and then begin anew: next = select(last, 0, state + x).
   void find_sums() {
     if (context_.distribution.each_batch) return;
+    for (const Accumulation& one : accumulations(graph_)) {
+      sums_[one.sum] = one.last;
+      sum_states_.insert(one.state);
+    }
     for (const Update& update : graph_.updates) {
-      const Node* next = maker(update.next);
-      if (next == nullptr || next->op != "select") continue;
-      const Node* sum = maker(next->inputs[2]);
-      if (sum == nullptr || sum->op != "add") continue;
-      const bool of_state = std::find(sum->inputs.begin(), sum->inputs.end(), update.current) != sum->inputs.end();
-      if (!of_state || maker(next->inputs[1]) == nullptr || maker(next->inputs[1])->op != "constant") continue;
-      sums_[next->inputs[2]] = next->inputs[0];
-      sum_states_.insert(update.current);
-      sum_makers_.insert(producer_[static_cast<std::size_t>(update.next)]);
+      if (sum_states_.contains(update.current)) sum_makers_.insert(producer_[static_cast<std::size_t>(update.next)]);
     }
   }
 
@@ -134,7 +130,7 @@ class Distributor {
   bool of_part(const Node& node) const {
     return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return is_part(id); });
   }
-  bool is_part(ValueId id) const { return !value(id).name.empty() && context_.parts.contains(value(id).name); }
+  bool is_part(ValueId id) const { return !value(id).name.empty() && results_.parts.contains(value(id).name); }
 
   // The gradient of an update that is written in plain ops, as LAMB's: what its pointwise ops begin with, apart from
   // stored values. A rank that updated by its own and then took the mean would do something else.
@@ -244,7 +240,7 @@ class Distributor {
       for (const auto& [dtype, bucket] : by_type) exchanges.push_back(exchange_of(bucket, "exchange"));
       begin = end;
     }
-    context_.exchanges = std::to_string(all.size()) + " gradients in " + std::to_string(ends.size()) +
+    results_.exchanges = std::to_string(all.size()) + " gradients in " + std::to_string(ends.size()) +
                          (ends.size() == 1 ? " bucket: " : " buckets: ") + segments_text(ends);
     insert(std::move(exchanges));
   }
@@ -424,7 +420,8 @@ class Distributor {
   }
 
   Graph graph_;
-  PassContext& context_;
+  const PassContext& context_;
+  PassResults& results_;
   std::vector<int> producer_;
   NameSet names_;
   std::vector<bool> local_;
@@ -436,12 +433,14 @@ class Distributor {
 
 }  // namespace
 
-Graph with_mean_exchanges(Graph graph, PassContext& context) { return Distributor(std::move(graph), context).run(); }
+Graph with_mean_exchanges(Graph graph, const PassContext& context, PassResults& results) {
+  return Distributor(std::move(graph), context, results).run();
+}
 
-Graph data_parallel(Graph graph, PassContext& context) {
+Graph data_parallel(Graph graph, const PassContext& context, PassResults& results) {
   const Distribution& over = context.distribution;
   if (over.ranks <= 1 || !over.training || over.pipeline.stages > 1 || over.servers > 0) return graph;
-  return with_mean_exchanges(std::move(graph), context);
+  return with_mean_exchanges(std::move(graph), context, results);
 }
 
 }  // namespace ridgeline

@@ -13,9 +13,9 @@
 namespace ridgeline {
 
 // An Error where a state follows from the batch and is no floating value: it would not be the same on all ranks.
-Graph data_parallel(Graph graph, PassContext& context);
+Graph data_parallel(Graph graph, const PassContext& context, PassResults& results);
 
 // The same for passes that make something else of the exchanges, over any number of ranks, one, too.
-Graph with_mean_exchanges(Graph graph, PassContext& context);
+Graph with_mean_exchanges(Graph graph, const PassContext& context, PassResults& results);
 
 }  // namespace ridgeline

@@ -1,7 +1,7 @@
 // ridgeline/graph/pass/derived_casts.h
 //
 // Casts of parameters, which compilation makes forms that the store keeps until the parameter changes
-// (compile/parameter_store.h), each in the layout that its readers' kernels want, instead of a launch in every run.
+// (compile/run/parameter_store.h), each in the layout that its readers' kernels want, instead of a launch in every run.
 // They take no planned memory.
 #pragma once
 

@@ -116,6 +116,8 @@ class NormFolder {
 
 }  // namespace
 
-Graph fold_norm(Graph graph, PassContext& context) { return NormFolder(std::move(graph)).run(context); }
+Graph fold_norm(Graph graph, const PassContext& context, PassResults&) {
+  return NormFolder(std::move(graph)).run(context);
+}
 
 }  // namespace ridgeline

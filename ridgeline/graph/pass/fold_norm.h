@@ -12,6 +12,6 @@
 
 namespace ridgeline {
 
-Graph fold_norm(Graph graph, PassContext& context);
+Graph fold_norm(Graph graph, const PassContext& context, PassResults& results);
 
 }  // namespace ridgeline

@@ -80,7 +80,8 @@ class Squares {
   bool gives_squares(const Node& update) const {
     const DenseUpdate at(update.attributes);
     const ValueType& x = graph_.value(update.inputs[at.x()]).type;
-    return !at.squares && limits_.takes_squares(x, graph_.value(update.inputs[0]).type);
+    const std::int64_t weights = graph_.value(update.inputs[0]).type.shape.elements();
+    return !at.squares && limits_.takes({"dense_update", "l2_penalty", x.dtype, x.shape[0], weights});
   }
 
   ValueId add_squares(Node& update) {
@@ -111,7 +112,7 @@ class Squares {
 
 }  // namespace
 
-Graph fuse_penalty(Graph graph, PassContext& context) {
+Graph fuse_penalty(Graph graph, const PassContext& context, PassResults&) {
   std::vector<std::string> penalties;
   for (const Node& node : graph.nodes) {
     if (node.op == "l2_penalty") penalties.push_back(node.name);

@@ -10,6 +10,6 @@
 
 namespace ridgeline {
 
-Graph fuse_penalty(Graph graph, PassContext& context);
+Graph fuse_penalty(Graph graph, const PassContext& context, PassResults& results);
 
 }  // namespace ridgeline

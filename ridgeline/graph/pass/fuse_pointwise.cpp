@@ -19,9 +19,10 @@ using loop::Expression;
 
 class Fuser {
  public:
-  Fuser(Graph& graph, PassContext& context)
+  Fuser(Graph& graph, const PassContext& context, PassResults& results)
       : graph_(graph),
         context_(context),
+        results_(results),
         limits_(context.fusion.loop),
         readers_(graph.values.size()),
         outside_(graph.values.size(), false),
@@ -279,8 +280,8 @@ class Fuser {
     fused.outputs = std::move(loop.results);
     fused.attributes.set("expression", loop::to_string(loop.expression));
     fused.name = node(members.back()).name;
-    context_.fused.insert(fused.name);
-    std::vector<std::string>& names = context_.loops[fused.name];
+    results_.fused.insert(fused.name);
+    std::vector<std::string>& names = results_.loops[fused.name];
     names.clear();
     for (int m : members) names.push_back(node(m).name);
     for (auto m = members.rbegin(); m != members.rend(); ++m) {
@@ -323,7 +324,8 @@ class Fuser {
   }
 
   Graph& graph_;
-  PassContext& context_;
+  const PassContext& context_;
+  PassResults& results_;
   const LoopLimits& limits_;
   std::vector<std::vector<int>> readers_;          // by value: the nodes that read it
   std::vector<bool> outside_;                      // by value: returned, or the next version of something
@@ -337,8 +339,8 @@ class Fuser {
 
 }  // namespace
 
-Graph fuse_pointwise(Graph graph, PassContext& context) {
-  Fuser(graph, context).run();
+Graph fuse_pointwise(Graph graph, const PassContext& context, PassResults& results) {
+  Fuser(graph, context, results).run();
   return graph;
 }
 

@@ -13,6 +13,6 @@
 
 namespace ridgeline {
 
-Graph fuse_pointwise(Graph graph, PassContext& context);
+Graph fuse_pointwise(Graph graph, const PassContext& context, PassResults& results);
 
 }  // namespace ridgeline

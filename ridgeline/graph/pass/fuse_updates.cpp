@@ -19,7 +19,7 @@ bool small_update(const Graph& graph, const Node& node, const PassContext& conte
   const OpDef& def = op_def(node.op);
   if (!def.has(kUpdate) || !def.has(kPointwise) || context.keep_apart.contains(node.name)) return false;
   const ValueType type = graph.value(node.outputs[0]).type;
-  if (!context.fusion.updates.contains(type.dtype) || type.shape.rank() > 1) return false;
+  if (!context.fusion.takes({"update_group", "", type.dtype}) || type.shape.rank() > 1) return false;
   if (type.shape.elements() > kMostElements || node.inputs.size() < node.outputs.size() + 1) return false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueType& operand = graph.value(node.inputs[i]).type;
@@ -63,7 +63,7 @@ Node merged(const Graph& graph, const std::vector<int>& members) {
 
 }  // namespace
 
-Graph fuse_updates(Graph graph, PassContext& context) {
+Graph fuse_updates(Graph graph, const PassContext& context, PassResults& results) {
   std::map<std::string, std::vector<int>> groups;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (small_update(graph, graph.nodes[n], context)) groups[rule_of(graph.nodes[n])].push_back(static_cast<int>(n));
@@ -75,7 +75,7 @@ Graph fuse_updates(Graph graph, PassContext& context) {
     std::erase_if(members, [&](int m) { return m != last && !may_run_later(graph, m, last + 1); });
     if (members.size() < 2) continue;
     Node group = merged(graph, members);
-    context.fused.insert(group.name);
+    results.fused.insert(group.name);
     for (int m : members) {
       if (m != last) gone.insert(m);
     }

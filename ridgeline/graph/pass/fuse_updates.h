@@ -10,6 +10,6 @@
 
 namespace ridgeline {
 
-Graph fuse_updates(Graph graph, PassContext& context);
+Graph fuse_updates(Graph graph, const PassContext& context, PassResults& results);
 
 }  // namespace ridgeline

@@ -1,9 +1,9 @@
 // ridgeline/graph/pass/fusion_limits.h
 //
-// What a device takes as one launch: which ops apply which pointwise op to their own results (an epilogue), which
-// gradients apply that of a relu, and how large a fused loop may be. The device says it once
-// (Device::fusion_limits), the passes that fuse or compute values twice read it. A plain value; an empty one fuses
-// nothing.
+// What a device takes as one launch: which ops may be merged into which, over which types, and how large a fused loop
+// may be. The device says it once (Device::fusion_limits), the passes that fuse or compute values twice read it. What
+// only some kernels of an op take is asked of them (PassContext::keeps_kernel) and stands nowhere else. A plain value;
+// an empty one fuses nothing that is not asked of kernels.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,22 @@
 
 namespace ridgeline {
 
-// `op` has an attribute "activation" that may be set to the name of the pointwise op.
-struct EpilogueLimits {
-  std::string op;          // "conv2d"
-  std::string activation;  // "relu"
-  DTypeSet types;          // of its result
-  bool addend = false;     // adds its operand "addend" to the result before
+// A fused form: `with` is merged into `op`. Either may be what comes of it: ("conv2d", "relu"), a convolution that
+// applies relu; ("conv2d", "add"), one that adds its operand "addend" before; ("batch_norm_bwd", "relu_grad"),
+// ("dense_update", "l2_penalty"); ("dense_update", ""), ("update_group", ""), which are made of others.
+struct FusedForm {
+  std::string_view op, with;
+  DType type;                // of what it reads, or of its result where one op gives it to the other
+  std::int64_t rows = 0;     // of x and dy, where the form is of dense weights
+  std::int64_t weights = 0;  // that there are
 };
 
-// One launch makes the gradient of dense weights and updates them.
-struct DenseUpdateLimits {
-  DTypeSet types;                                                // of x and dy
-  std::int64_t rows = std::numeric_limits<std::int64_t>::max();  // that they have at most
-  std::int64_t weights = 0;                                      // that there are at least
-  bool squares = false;  // and sums the squares of the weights, where that is faster than reading them once more
+// Forms that the device takes.
+struct FusedForms {
+  std::string op, with;
+  DTypeSet types;
+  std::int64_t most_rows = std::numeric_limits<std::int64_t>::max();
+  std::int64_t least_weights = 0;
 };
 
 struct LoopLimits {
@@ -49,22 +51,13 @@ struct SlowOp {
 };
 
 struct FusionLimits {
-  std::vector<EpilogueLimits> epilogues;
-  DTypeSet data_gradients;  // over which conv2d_bwd_data applies the gradient of a relu
-  DTypeSet pools;           // over which one launch computes conv2d and the max_pool behind it
-  DTypeSet pool_gradients;  // over which the gradients of conv2d read that of the pooled image and its index
-  DTypeSet norm_gradients;  // over which batch_norm_bwd applies the gradient of a relu and adds two gradients
-  DTypeSet again;           // over which what OpDef::again says has the bits of the op itself, with f32 statistics
-  DTypeSet updates;         // over which one launch updates several parameters
-  std::vector<DenseUpdateLimits> dense_updates;  // any of them
+  std::vector<FusedForms> forms;  // any of them
+  DTypeSet again;  // over which what OpDef::again says has the bits of the op itself, with f32 statistics
   LoopLimits loop;
   std::vector<SlowOp> slow_ops;
+
+  bool takes(const FusedForm& form) const;
   double times_its_bytes(std::string_view op, DType result) const;
-  bool takes_addend(std::string_view op, DType type) const;
-  // Of x (and dy) and of the weights.
-  bool takes_dense_update(const ValueType& x, const ValueType& w) const;
-  bool takes_squares(const ValueType& x, const ValueType& w) const;
-  bool takes_epilogue(std::string_view op, std::string_view activation, DType type) const;
 };
 
 // What the op's own reference implementations take: all that a graph can say.

@@ -227,8 +227,9 @@ Graph in_parts(Graph step, const BatchParts& how) {
   step = inline_calls(std::move(step));
   if (how.parts > 1) {
     PassContext context;
+    PassResults unused;
     context.distribution = {.ranks = how.parts, .group = kParts, .each_batch = true};
-    step = data_parallel(std::move(step), context);
+    step = data_parallel(std::move(step), context, unused);
   }
   return Parts(std::move(step), how).run();
 }

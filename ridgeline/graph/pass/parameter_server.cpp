@@ -381,7 +381,7 @@ void check_servers(const Distribution& over) {
     throw Error("[parameter_server] workers train data-parallel, without stages", ErrorKind::usage);
 }
 
-Graph parameter_server(Graph graph, PassContext& context) {
+Graph parameter_server(Graph graph, const PassContext& context, PassResults& results) {
   const Distribution& over = context.distribution;
   if (over.servers == 0 || !over.training) return graph;
   check_servers(over);
@@ -389,13 +389,12 @@ Graph parameter_server(Graph graph, PassContext& context) {
     return op_def(node.op).has(kStart) && node.attributes.string("group") == over.group;
   });
   if (divided) return graph;
-  for (const Node& node : graph.nodes) context.undivided.insert(node.name);
+  for (const Node& node : graph.nodes) results.undivided.insert(node.name);
   const ServerPlan plan = plan_servers(graph, over);
   PassContext means;
   means.distribution = over;
   means.distribution.group = kWorkersGroup;
-  Graph step = with_mean_exchanges(std::move(graph), means);
-  context.exchanges = means.exchanges;
+  Graph step = with_mean_exchanges(std::move(graph), means, results);
   return StepDivider(std::move(step), over, plan).run();
 }
 

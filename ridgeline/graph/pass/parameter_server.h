@@ -20,7 +20,7 @@ namespace ridgeline {
 
 // Does nothing where there are no servers, or the step is divided already. An Error names the op or the stored value
 // that one rank computes and another one would need.
-Graph parameter_server(Graph graph, PassContext& context);
+Graph parameter_server(Graph graph, const PassContext& context, PassResults& results);
 
 // An Error (usage) for servers beside another way to divide the work, or a rank that is none. Passes that divide it in
 // front ask first.

@@ -1,7 +1,7 @@
 // ridgeline/graph/pass/pass_context.h
 //
-// What a pass knows beside the graph, and what it leaves for compilation to know. Made by whoever runs the passes, one
-// for a compilation.
+// What a pass knows beside the graph, and what passes find out that later ones and compilation read. Both are plain
+// values: a context is made by whoever runs the passes and stays as it is, results are those of one run.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,6 @@
 
 namespace ridgeline {
 
-// Bytes of intermediate values that are alive at one time, as the pass `recompute` counts them.
-struct LiveBytes {
-  std::size_t limit = 0;    // to be reached; 0: what costs next to nothing is done
-  std::size_t before = 0;   // filled by the pass: without it
-  std::size_t reached = 0;  // filled by the pass
-  std::size_t again = 0;    // filled by the pass: ops that it added
-  bool exhausted = false;   // filled by the pass: nothing that it can do gets to the limit
-};
-
 // FLOPs that take as long as a byte through memory, of ops that read bf16 and of all others. Orders of magnitude: only
 // relations between ops matter.
 struct FlopsPerByte {
@@ -34,26 +25,39 @@ struct FlopsPerByte {
 };
 
 struct PassContext {
-  FusionLimits fusion;  // of the device that the graph is for
-  NameSet keep_apart;   // ops, by name, into which nothing is merged: no kernel took what came of it
-  NameSet fused;        // filled by the passes: ops, by name, into which others were merged
-  // Filled by fuse_pointwise: of a loop, the ops that it is made of, by name.
-  std::map<std::string, std::vector<std::string>, std::less<>> loops = {};
-  int splits = 0;  // how often compilation has begun again because something must be kept apart
+  FusionLimits fusion;      // of the device that the graph is for
+  NameSet keep_apart = {};  // ops, by name, into which nothing is merged: no kernel took what came of it
   PrecisionPolicy precision = {};
   // Whether the device has a kernel of the op that reads and writes values of this type; empty: it has.
   std::function<bool(std::string_view op, DType dtype)> takes = {};
   // Whether the device computes `merged` by the kernel that would take `plain`, the op into which others were merged:
   // where it does not, what the merge saves may be less than the worse kernel costs. Empty: it does.
   std::function<bool(const Graph& graph, const Node& plain, const Node& merged)> keeps_kernel = {};
-  std::vector<std::string> warnings = {};  // filled by the passes: what the user asked for and nothing came of it
-  LiveBytes live = {};
+  // Bytes of intermediate values that may be alive at one time, as the pass `recompute` counts them; 0: what costs next
+  // to nothing is done.
+  std::size_t live_limit = 0;
   FlopsPerByte flops_per_byte = {};  // of that device
   Distribution distribution = {};
-  NameSet parts = {};      // filled by shard: stored values, by name, of which each rank has a part
-  NameSet undivided = {};  // filled by pipeline and parameter_server: ops, by name, of the step of all ranks together
-  std::string exchanges = {};  // filled by data_parallel: what the ranks exchange in a step, for the log
-  std::string plan = {};       // filled by shard and pipeline: how the ranks divide the step, for the log
+};
+
+// Bytes of intermediate values that are alive at one time, as the pass `recompute` counts them.
+struct LiveBytes {
+  std::size_t before = 0;   // without the pass
+  std::size_t reached = 0;  // with it
+  std::size_t again = 0;    // ops that it added
+  bool exhausted = false;   // nothing that it can do gets to the limit
+};
+
+struct PassResults {
+  NameSet fused;  // ops, by name, into which others were merged
+  // Of a loop, the ops that it is made of, by name.
+  std::map<std::string, std::vector<std::string>, std::less<>> loops;
+  std::vector<std::string> warnings;  // what the user asked for and nothing came of it
+  LiveBytes live;
+  NameSet parts;          // stored values, by name, of which each rank has a part
+  NameSet undivided;      // ops, by name, of the step of all ranks together, where a rank runs a part of them
+  std::string exchanges;  // what the ranks exchange in a step, for the log
+  std::string plan;       // how the ranks divide the step, for the log
 };
 
 }  // namespace ridgeline

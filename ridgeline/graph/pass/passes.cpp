@@ -5,18 +5,11 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/pass/data_parallel.h"
 #include "ridgeline/graph/pass/fold_norm.h"
-#include "ridgeline/graph/pass/fuse_addend.h"
-#include "ridgeline/graph/pass/fuse_data_gradient.h"
-#include "ridgeline/graph/pass/fuse_dense_update.h"
-#include "ridgeline/graph/pass/fuse_epilogue.h"
-#include "ridgeline/graph/pass/fuse_max_pool.h"
-#include "ridgeline/graph/pass/fuse_norm_gradient.h"
 #include "ridgeline/graph/pass/fuse_penalty.h"
 #include "ridgeline/graph/pass/fuse_pointwise.h"
-#include "ridgeline/graph/pass/fuse_pool_gradient.h"
 #include "ridgeline/graph/pass/fuse_updates.h"
+#include "ridgeline/graph/pass/fusion/patterns.h"
 #include "ridgeline/graph/pass/inline.h"
-#include "ridgeline/graph/pass/narrow_relu_grad.h"
 #include "ridgeline/graph/pass/parameter_server.h"
 #include "ridgeline/graph/pass/pipeline.h"
 #include "ridgeline/graph/pass/precision.h"
@@ -32,7 +25,7 @@ namespace {
 
 // For passes that need nothing but the graph.
 template <Graph (*kRun)(Graph)>
-Graph alone(Graph graph, PassContext&) {
+Graph alone(Graph graph, const PassContext&, PassResults&) {
   return kRun(std::move(graph));
 }
 
@@ -40,7 +33,16 @@ constexpr bool kRequired = true;
 constexpr bool kFuses = true;
 constexpr bool kLoops = true;
 
-constexpr Pass kPasses[] = {
+// A pass of the table of patterns.
+template <const FusionPattern& kPattern>
+Pass fused_form() {
+  const auto run = [](Graph graph, const PassContext& context, PassResults& results) {
+    return fuse(kPattern, std::move(graph), context, results);
+  };
+  return {kPattern.name, run, !kRequired, kFuses, kPattern.doc};
+}
+
+const Pass kPasses[] = {
     {"inline", alone<inline_calls>, kRequired, !kFuses, "replaces every call by the body of its function"},
     {"shard", shard, kRequired, !kFuses,
      "gives each rank a part of the dense layers that the parallel mode or their annotations divide"},
@@ -58,24 +60,16 @@ constexpr Pass kPasses[] = {
      "stores values of some ops as bf16 or f16, by the precision mode and its op lists"},
     {"fold_norm", fold_norm, !kRequired, kFuses,
      "makes batch norm with constant statistics part of the weights in front of it"},
-    {"fuse_addend", fuse_addend, !kRequired, kFuses,
-     "lets conv2d, dense and batch norm add the other summand of the sum that follows them, where the device can"},
-    {"fuse_epilogue", fuse_epilogue, !kRequired, kFuses,
-     "lets conv2d, dense and batch norm apply the relu that follows them, where the device can"},
-    {"fuse_norm_gradient", fuse_norm_gradient, !kRequired, kFuses,
-     "lets batch_norm_bwd apply the gradient of a relu and add two gradients, where the device can"},
-    {"narrow_relu_grad", narrow_relu_grad, !kRequired, kFuses,
-     "computes the gradient of a relu in front of max pooling on the pooled values, where the device can"},
-    {"fuse_max_pool", fuse_max_pool, !kRequired, kFuses,
-     "computes a convolution and the max pooling that alone reads it in one launch, where the device can"},
-    {"fuse_data_gradient", fuse_data_gradient, !kRequired, kFuses,
-     "lets conv2d_bwd_data apply the gradient of the relu that follows it, where the device can"},
-    {"fuse_pool_gradient", fuse_pool_gradient, !kRequired, kFuses,
-     "lets the gradients of a convolution spread that of the pooled image themselves, where the device can"},
+    fused_form<kFuseAddend>(),
+    fused_form<kFuseEpilogue>(),
+    fused_form<kFuseNormGradient>(),
+    fused_form<kNarrowReluGrad>(),
+    fused_form<kFuseMaxPool>(),
+    fused_form<kFuseDataGradient>(),
+    fused_form<kFusePoolGradient>(),
     {"fuse_updates", fuse_updates, !kRequired, kFuses,
      "merges the updates of small parameters into one launch, where the device can"},
-    {"fuse_dense_update", fuse_dense_update, !kRequired, kFuses,
-     "lets the update of dense weights compute their gradient, where nothing else reads it and the device can"},
+    fused_form<kFuseDenseUpdate>(),
     {"fuse_penalty", fuse_penalty, !kRequired, kFuses,
      "takes the squares of an L2 penalty from the dense updates that read the weights anyway"},
     {"fuse_pointwise", fuse_pointwise, !kRequired, kFuses,
@@ -125,12 +119,12 @@ void check_disabled_passes(std::span<const std::string> disabled) {
   }
 }
 
-Graph run_passes(Graph graph, PassContext& context, std::span<const std::string> disabled,
+Graph run_passes(Graph graph, const PassContext& context, PassResults& results, std::span<const std::string> disabled,
                  const std::function<void(const Pass&, const Graph&)>& after) {
   check_disabled_passes(disabled);
   for (const Pass& pass : kPasses) {
     if (contains(disabled, pass.name)) continue;
-    graph = pass.run(std::move(graph), context);
+    graph = pass.run(std::move(graph), context, results);
     if (after) after(pass, graph);
   }
   return graph;

@@ -18,7 +18,7 @@ namespace ridgeline {
 
 struct Pass {
   std::string_view name;
-  Graph (*run)(Graph, PassContext&);
+  Graph (*run)(Graph, const PassContext&, PassResults&);
   bool required;
   bool fuses;  // merges or exchanges ops for speed: what `fusion` switches
   std::string_view doc;
@@ -33,8 +33,9 @@ std::vector<std::string> fusion_passes();
 // An Error for a name that is no pass, or that of a required one.
 void check_disabled_passes(std::span<const std::string> disabled);
 
-// Runs all passes but the disabled ones on a copy. `after` (if any) sees every graph with the pass that made it.
-Graph run_passes(Graph graph, PassContext& context, std::span<const std::string> disabled,
+// Runs all passes but the disabled ones on a copy, and adds what they find out to `results`. `after` (if any) sees
+// every graph with the pass that made it.
+Graph run_passes(Graph graph, const PassContext& context, PassResults& results, std::span<const std::string> disabled,
                  const std::function<void(const Pass&, const Graph&)>& after = nullptr);
 
 }  // namespace ridgeline

@@ -461,7 +461,7 @@ void check_plan(const Distribution& distribution) {
 
 }  // namespace
 
-Graph pipeline(Graph graph, PassContext& context) {
+Graph pipeline(Graph graph, const PassContext& context, PassResults& results) {
   const Distribution& distribution = context.distribution;
   if (distribution.pipeline.stages < 1)
     throw Error("[pipeline] " + std::to_string(distribution.pipeline.stages) + " stages (allowed: 1 or more)",
@@ -476,11 +476,12 @@ Graph pipeline(Graph graph, PassContext& context) {
   });
   if (cut) return graph;
   PassContext means;
+  PassResults unused;
   means.distribution.ranks = distribution.pipeline.micro_batches;
   means.distribution.group = kMicroBatches;
-  for (const Node& node : graph.nodes) context.undivided.insert(node.name);
-  Cutter cutter(with_mean_exchanges(std::move(graph), means), distribution);
-  context.plan = cutter.text();
+  for (const Node& node : graph.nodes) results.undivided.insert(node.name);
+  Cutter cutter(with_mean_exchanges(std::move(graph), means, unused), distribution);
+  results.plan = cutter.text();
   return cutter.run();
 }
 

@@ -17,6 +17,6 @@ namespace ridgeline {
 // one, stages are cut by cost (pipeline_plan.h). Backward ops and updates run in the stage of their forward op. Errors:
 // stages that are not as many as the ranks, fewer micro-batches than stages, an annotation beyond the stages or in
 // front of what its op reads, a parameter that two stages read, a stage without ops.
-Graph pipeline(Graph graph, PassContext& context);
+Graph pipeline(Graph graph, const PassContext& context, PassResults& results);
 
 }  // namespace ridgeline

@@ -46,7 +46,8 @@ std::vector<bool> update_parts(const Graph& graph) {
 
 class Rewriter {
  public:
-  Rewriter(Graph& graph, PassContext& context) : graph_(graph), context_(context), policy_(context.precision) {
+  Rewriter(Graph& graph, const PassContext& context, PassResults& results)
+      : graph_(graph), context_(context), results_(results), policy_(context.precision) {
     for (const Node& node : graph.nodes) names_.insert(node.name);
     // Values that are f32 in the graph as it came: only these change.
     for (const ValueInfo& info : graph.values) f32_.push_back(info.type.dtype == DType::f32);
@@ -210,8 +211,8 @@ class Rewriter {
     const auto check = [&](const std::string& key) {
       if (used_.contains(key)) return;
       const auto elsewhere = [&](const std::string& name) { return in_scope(name, key); };
-      if (std::any_of(context_.undivided.begin(), context_.undivided.end(), elsewhere)) return;
-      context_.warnings.push_back("precision: graph @" + graph_.name + " has no op or scope '" + key + "'" +
+      if (std::any_of(results_.undivided.begin(), results_.undivided.end(), elsewhere)) return;
+      results_.warnings.push_back("precision: graph @" + graph_.name + " has no op or scope '" + key + "'" +
                                   did_you_mean(key, names));
     };
     for (const std::string& key : policy_.keep) check(key);
@@ -259,7 +260,8 @@ class Rewriter {
   }
 
   Graph& graph_;
-  PassContext& context_;
+  const PassContext& context_;
+  PassResults& results_;
   const PrecisionPolicy& policy_;
   NameSet names_;          // of nodes
   std::vector<bool> f32_;  // by value of the graph as it came
@@ -271,10 +273,10 @@ class Rewriter {
 
 }  // namespace
 
-Graph precision(Graph graph, PassContext& context) {
+Graph precision(Graph graph, const PassContext& context, PassResults& results) {
   const PrecisionPolicy& policy = context.precision;
   if (policy.rewrite == PrecisionRewrite::none) return graph;
-  Rewriter(graph, context).run();
+  Rewriter(graph, context, results).run();
   return graph;
 }
 

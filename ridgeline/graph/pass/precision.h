@@ -11,6 +11,6 @@
 
 namespace ridgeline {
 
-Graph precision(Graph graph, PassContext& context);
+Graph precision(Graph graph, const PassContext& context, PassResults& results);
 
 }  // namespace ridgeline

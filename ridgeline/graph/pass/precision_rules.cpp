@@ -1,6 +1,9 @@
 #include "ridgeline/graph/pass/precision_rules.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
 namespace {
@@ -15,11 +18,8 @@ constexpr std::string_view kOwnTypes = "says the types of its results itself";
 
 constexpr PrecisionRule kRules[] = {
     {"conv2d", white, matrix, 1u << 2, false, "Conv2D, DepthwiseConv2D", ""},
-    {"conv2d_max_pool", white, vector, 1u << 2, false, "", "made of a convolution and its pooling, behind this pass"},
     {"conv2d_bwd_data", white, matrix, 0, false, "Conv2DBackpropInput, DepthwiseConv2DBackpropInput", ""},
     {"conv2d_bwd_weights", white, matrix, 0, true, "Conv2DBackpropFilter, DepthwiseConv2DBackpropFilter", ""},
-    {"conv2d_max_pool_bwd_data", white, matrix, 0, false, "", "as conv2d_max_pool"},
-    {"conv2d_max_pool_bwd_weights", white, matrix, 0, true, "", "as conv2d_max_pool"},
     {"dense", white, matrix, 1u << 2, false, "MatMul, MatMulV2, GEMM", ""},
     {"dense_bwd_data", white, matrix, 0, false, "MatMul, MatMulV2, GEMM", ""},
     {"dense_bwd_weights", white, matrix, 0, true, "MatMul, MatMulV2, GEMM", ""},
@@ -106,6 +106,27 @@ constexpr PrecisionRule kRules[] = {
     {"image_tail", gray, fixed, 0, false, "", kOwnTypes},
 };
 
+bool gives_f32(const OpDef& def) {
+  return std::any_of(def.attributes.begin(), def.attributes.end(),
+                     [](const AttributeSpec& spec) { return spec.name == "f32_results"; });
+}
+
+// The table, and behind it the ops that compilation makes of others, which follow the rules of those.
+std::vector<PrecisionRule> all_rules() {
+  std::vector<PrecisionRule> rules(std::begin(kRules), std::end(kRules));
+  for (const OpDef& def : all_ops()) {
+    if (def.made_of.empty()) continue;
+    PrecisionRule rule = *std::find_if(std::begin(kRules), std::end(kRules),
+                                       [&](const PrecisionRule& r) { return r.op == def.made_of; });
+    rule.op = def.name;
+    if (!gives_f32(def)) rule.role = vector;
+    rule.original = "";
+    rule.reason = "made of others behind this pass";
+    rules.push_back(rule);
+  }
+  return rules;
+}
+
 // The words of a list by commas.
 std::vector<std::string_view> words(std::string_view list) {
   std::vector<std::string_view> all;
@@ -128,17 +149,20 @@ bool called(const PrecisionRule& rule, std::string_view name) {
 
 }  // namespace
 
-std::span<const PrecisionRule> precision_rules() { return kRules; }
+std::span<const PrecisionRule> precision_rules() {
+  static const std::vector<PrecisionRule> rules = all_rules();
+  return rules;
+}
 
 const PrecisionRule* find_precision_rule(std::string_view op) {
-  const auto found =
-      std::find_if(std::begin(kRules), std::end(kRules), [&](const PrecisionRule& r) { return r.op == op; });
-  return found == std::end(kRules) ? nullptr : found;
+  const std::span<const PrecisionRule> rules = precision_rules();
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const PrecisionRule& r) { return r.op == op; });
+  return found == rules.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> ops_called(std::string_view name) {
   std::vector<std::string> ops;
-  for (const PrecisionRule& rule : kRules) {
+  for (const PrecisionRule& rule : precision_rules()) {
     if (called(rule, name)) ops.emplace_back(rule.op);
   }
   return ops;
@@ -146,7 +170,7 @@ std::vector<std::string> ops_called(std::string_view name) {
 
 std::vector<std::string> precision_op_names() {
   std::vector<std::string> names;
-  for (const PrecisionRule& rule : kRules) {
+  for (const PrecisionRule& rule : precision_rules()) {
     names.emplace_back(rule.op);
     for (std::string_view word : words(rule.original)) {
       if (std::find(names.begin(), names.end(), word) == names.end()) names.emplace_back(word);
@@ -162,7 +186,7 @@ std::string describe_precision_rules() {
       "original's table (Ascend 910) has for it: `--modify_mixlist` knows both. This page is made from "
       "`graph/pass/precision_rules.cpp`; `RIDGELINE_UPDATE_DOCS=1 ctest -R PrecisionDocs` rewrites it.\n\n"
       "| op | list | kind | stays f32 | in the original | remark |\n|---|---|---|---|---|---|\n";
-  for (const PrecisionRule& rule : kRules) {
+  for (const PrecisionRule& rule : precision_rules()) {
     std::string wide;
     for (int i = 0; i < 8; ++i) {
       if ((rule.wide >> i & 1u) != 0) wide += (wide.empty() ? "operands " : ", ") + std::to_string(i);

@@ -29,7 +29,8 @@ struct PrecisionRule {
   std::string_view reason;       // where the list is not the original's
 };
 
-// Ordered as they are documented. Ops that only other passes make (fused ones) and calls have no row.
+// Ordered as they are documented. Behind the table stand the ops that compilation makes of others (OpDef::made_of),
+// with the rules of those; loops and calls have none.
 std::span<const PrecisionRule> precision_rules();
 // The row of an op, or nullptr.
 const PrecisionRule* find_precision_rule(std::string_view op);

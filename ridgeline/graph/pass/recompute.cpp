@@ -52,17 +52,17 @@ class Recomputer {
 
   // Down to the limit; where there is none, as far as `spare_` goes. What is closed must bring the fullest moments
   // down, in bytes or in number: else copies could follow copies for ever.
-  void run(LiveBytes& live, NameSet& fused) {
+  void run(std::size_t limit, LiveBytes& live, NameSet& fused) {
     const std::size_t ops = graph_.nodes.size();
     LiveValues values(graph_);
     live.before = values.peak();
-    if (live.limit == 0) {
+    if (limit == 0) {
       spare_ = kSpareShare * work_of_step();
       least_ = kLaunchBytes;
     }
     producer_ = producers(graph_);
     std::set<ValueId> useless;  // gaps over these change nothing in the graph as it is
-    while (values.peak() > live.limit) {
+    while (values.peak() > limit) {
       const std::optional<Gap> gap = best_gap(values, useless);
       if (!gap) break;
       const Copies copies = close(*gap, fused);
@@ -80,7 +80,7 @@ class Recomputer {
     }
     live.reached = values.peak();
     live.again = graph_.nodes.size() - ops;
-    live.exhausted = live.limit > 0 && values.peak() > live.limit;
+    live.exhausted = limit > 0 && values.peak() > limit;
   }
 
  private:
@@ -246,12 +246,12 @@ class Recomputer {
 
 }  // namespace
 
-Graph recompute(Graph graph, PassContext& context) {
+Graph recompute(Graph graph, const PassContext& context, PassResults& results) {
   // Without updates there are no gradients that values wait for, and what is made of stored values alone is kept.
-  if (context.live.limit > 0 || !graph.updates.empty()) {
-    Recomputer(graph, context.fusion, context.flops_per_byte).run(context.live, context.fused);
+  if (context.live_limit > 0 || !graph.updates.empty()) {
+    Recomputer(graph, context.fusion, context.flops_per_byte).run(context.live_limit, results.live, results.fused);
   } else {
-    context.live.reached = context.live.before = LiveValues(graph).peak();
+    results.live.reached = results.live.before = LiveValues(graph).peak();
   }
   return graph;
 }

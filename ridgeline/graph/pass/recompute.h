@@ -14,6 +14,6 @@
 
 namespace ridgeline {
 
-Graph recompute(Graph graph, PassContext& context);
+Graph recompute(Graph graph, const PassContext& context, PassResults& results);
 
 }  // namespace ridgeline

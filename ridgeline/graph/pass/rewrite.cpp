@@ -71,6 +71,13 @@ bool may_run_later(const Graph& graph, int from, int to) {
   return true;
 }
 
+bool overwritten(const Graph& graph, const Node& node, int first, int last) {
+  return std::any_of(graph.nodes.begin() + first, graph.nodes.begin() + last, [&](const Node& other) {
+    const auto states = other.inputs.begin() + static_cast<std::ptrdiff_t>(updated_operands(other));
+    return std::find_first_of(other.inputs.begin(), states, node.inputs.begin(), node.inputs.end()) != states;
+  });
+}
+
 void move_node(Graph& graph, int from, int to) {
   const auto at = graph.nodes.begin();
   if (from < to)

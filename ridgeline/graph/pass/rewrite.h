@@ -52,6 +52,9 @@ class ValueUses {
 // overwrites its operands.
 bool may_run_later(const Graph& graph, int from, int to);
 
+// True when an update among nodes `first` to `last` - 1 overwrites what `node` reads.
+bool overwritten(const Graph& graph, const Node& node, int first, int last);
+
 // Moves node `from` behind or in front of others, to index `to`.
 void move_node(Graph& graph, int from, int to);
 

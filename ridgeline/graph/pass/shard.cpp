@@ -9,6 +9,7 @@
 #include "ridgeline/graph/ir/annotations.h"
 #include "ridgeline/graph/pass/shard_form.h"
 #include "ridgeline/graph/pass/shard_plan.h"
+#include "ridgeline/graph/pass/weights_of_gradient.h"
 
 namespace ridgeline {
 namespace {
@@ -16,9 +17,6 @@ namespace {
 using sharding::axis_of;
 using sharding::Form;
 using sharding::is_part;
-
-// The scope of an op's gradient ops: differentiate() names them so.
-std::string gradient_scope(const std::string& name) { return name + "/grad"; }
 
 class Sharder {
  public:
@@ -215,23 +213,13 @@ class Sharder {
       refuse(node, "divides " + given_.value(id).name + " in another way than another op that reads it");
   }
 
-  // The layer whose gradient the op computes; null: none of those that are divided.
-  const std::string* cut_of_gradient(const Node& node) const {
-    for (const auto& [layer, how] : cuts_) {
-      const std::string scope = gradient_scope(layer);
-      if (node.name == scope || (node.name.starts_with(scope + "_") &&
-                                 node.name.find_first_not_of("0123456789", scope.size() + 1) == std::string::npos))
-        return &how;
-    }
-    return nullptr;
-  }
-
   void rewrite(const Node& node) {
     const OpDef& def = op_def(node.op);
     if (const auto cut = cuts_.find(node.name); cut != cuts_.end()) return forward(node, cut->second);
     if (node.op == "dense_bwd_data" && is_part(form(node.inputs[1]))) return data_gradient(node);
     if (node.op == "dense_bwd_weights") {
-      if (const std::string* how = cut_of_gradient(node)) return weight_gradient(node, *how);
+      const ValueId w = weights_of_gradient(given_, node);
+      if (w != kNoValue && is_part(form(w))) return weight_gradient(node, form(w) == Form::part_0 ? kColumns : kRows);
     }
     const auto any = [&](auto test) {
       return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return test(form(id)); });
@@ -469,22 +457,23 @@ class Sharder {
 
 }  // namespace
 
-Graph shard_layers(Graph graph, PassContext& context, const std::vector<ShardedLayer>& layers) {
-  if (layers.empty() || context.distribution.ranks <= 1) {
+Graph shard_layers(Graph graph, const Distribution& over, PassResults& results,
+                   const std::vector<ShardedLayer>& layers) {
+  if (layers.empty() || over.ranks <= 1) {
     for (Node& node : graph.nodes) node.attributes.erase(kShard);
     return graph;
   }
-  Sharder sharder(graph, context.distribution, layers);
+  Sharder sharder(graph, over, layers);
   Graph made = sharder.run();
-  context.parts = sharder.parts();
+  results.parts = sharder.parts();
   return made;
 }
 
-Graph shard(Graph graph, PassContext& context) {
+Graph shard(Graph graph, const PassContext& context, PassResults& results) {
   check_shards(graph, context.distribution);
   const ShardPlan plan = plan_shards(graph, context.distribution);
-  if (!plan.text.empty()) context.plan = plan.text;
-  return shard_layers(std::move(graph), context, plan.layers);
+  if (!plan.text.empty()) results.plan = plan.text;
+  return shard_layers(std::move(graph), context.distribution, results, plan.layers);
 }
 
 }  // namespace ridgeline

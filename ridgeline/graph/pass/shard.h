@@ -13,13 +13,14 @@ namespace ridgeline {
 
 // An Error that names the op for an annotation that it cannot have, an extent that is no multiple of the ranks, a
 // parameter that an op reads which needs all of it.
-Graph shard(Graph graph, PassContext& context);
+Graph shard(Graph graph, const PassContext& context, PassResults& results);
 
 // The step with these layers divided, whatever their annotations are. For whoever compares plans.
 struct ShardedLayer {
   std::string node;  // the dense op's name
   std::string how;   // "columns" or "rows"
 };
-Graph shard_layers(Graph graph, PassContext& context, const std::vector<ShardedLayer>& layers);
+Graph shard_layers(Graph graph, const Distribution& over, PassResults& results,
+                   const std::vector<ShardedLayer>& layers);
 
 }  // namespace ridgeline

@@ -89,9 +89,9 @@ class Search {
       : graph_(graph), distribution_(distribution), layers_(layers) {}
 
   double price(const Choice& choice) const {
-    PassContext context;
-    context.distribution = distribution_;
-    const Graph step = data_parallel(shard_layers(graph_, context, divided(layers_, choice)), context);
+    PassResults results;
+    const Graph divided_step = shard_layers(graph_, distribution_, results, divided(layers_, choice));
+    const Graph step = data_parallel(divided_step, {.fusion = {}, .distribution = distribution_}, results);
     return step_seconds(step, distribution_.rates);
   }
 

@@ -276,7 +276,7 @@ void check_split_updates(const Graph& graph, std::int64_t ranks) {
   }
 }
 
-Graph shard_updates(Graph graph, PassContext& context) {
+Graph shard_updates(Graph graph, const PassContext& context, PassResults& results) {
   const Distribution& over = context.distribution;
   if (!over.shard_updates || over.world() <= 1) return graph;
   if (over.mode != ParallelMode::data_parallel || over.pipeline.stages > 1 || over.servers > 0) {
@@ -285,7 +285,7 @@ Graph shard_updates(Graph graph, PassContext& context) {
   }
   UpdateSplitter splitter(std::move(graph), over);
   graph = splitter.run();
-  context.exchanges += (context.exchanges.empty() ? "" : "; ") + splitter.text();
+  results.exchanges += (results.exchanges.empty() ? "" : "; ") + splitter.text();
   return graph;
 }
 

@@ -29,6 +29,6 @@ void check_split_updates(const Graph& graph, std::int64_t ranks);
 
 // Does nothing unless the context asks for it (Distribution::shard_updates) and there are several ranks. An Error where
 // the ranks divide the model itself.
-Graph shard_updates(Graph graph, PassContext& context);
+Graph shard_updates(Graph graph, const PassContext& context, PassResults& results);
 
 }  // namespace ridgeline

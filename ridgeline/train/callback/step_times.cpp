@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "ridgeline/compile/measure.h"
+#include "ridgeline/compile/run/measure.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/format/text/json_lines.h"
 

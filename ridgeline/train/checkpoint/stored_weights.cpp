@@ -6,10 +6,10 @@
 #include <fstream>
 #include <map>
 
-#include "ridgeline/compile/weights.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/infer/model_file.h"
+#include "ridgeline/infer/weights.h"
 #include "ridgeline/nn/training_step.h"
 #include "ridgeline/optim/optimizer.h"
 

@@ -19,7 +19,7 @@ struct StoredWeights {
   std::string model;                   // that the file is of; empty: it does not say
   std::optional<CheckpointInfo> info;  // of a checkpoint
   std::string exif_orientation = {};   // of a model file: how it takes images; empty: it does not say
-  std::vector<NamedTensor> tensors;    // as safetensors files hold them (compile/weights.h); no slots, no counters
+  std::vector<NamedTensor> tensors;    // as safetensors files hold them (infer/weights.h); no slots, no counters
   // "checkpoint of resnet20 at step 500, 10 classes, image size 32", "model file of resnet18", "weights".
   std::string description() const;
 };

@@ -3,7 +3,7 @@
 // A batch's tensors to the arguments of a step. Nothing is copied: they must live as long as the program may read them.
 #pragma once
 
-#include "ridgeline/compile/program.h"
+#include "ridgeline/compile/run/program.h"
 #include "ridgeline/nn/training_step.h"
 
 namespace ridgeline::train {

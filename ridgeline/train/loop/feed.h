@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/compile/program.h"
+#include "ridgeline/compile/run/program.h"
 #include "ridgeline/core/given_function.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/nn/network.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ridgeline/compile/program.h"
+#include "ridgeline/compile/run/program.h"
 #include "ridgeline/core/given_function.h"
 #include "ridgeline/data/runtime/batch.h"
 #include "ridgeline/nn/network.h"

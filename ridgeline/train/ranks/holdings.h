@@ -12,8 +12,8 @@
 #include <string>
 
 #include "ridgeline/comm/communicator.h"
-#include "ridgeline/compile/parameter_spec.h"
-#include "ridgeline/compile/parameter_store.h"
+#include "ridgeline/compile/run/parameter_spec.h"
+#include "ridgeline/compile/run/parameter_store.h"
 #include "ridgeline/graph/ir/graph.h"
 
 namespace ridgeline::train {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "ridgeline/comm/communicator.h"
-#include "ridgeline/compile/parameter_store.h"
-#include "ridgeline/compile/program.h"
-#include "ridgeline/compile/session.h"
+#include "ridgeline/compile/run/parameter_store.h"
+#include "ridgeline/compile/run/program.h"
+#include "ridgeline/compile/run/session.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/given_function.h"
 

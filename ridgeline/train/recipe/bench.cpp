@@ -1,6 +1,6 @@
 #include "ridgeline/train/recipe/bench.h"
 
-#include "ridgeline/compile/measure.h"
+#include "ridgeline/compile/run/measure.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/process_time.h"
 #include "ridgeline/core/threads.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "ridgeline/compile/balance.h"
-#include "ridgeline/compile/measure.h"
+#include "ridgeline/compile/run/balance.h"
+#include "ridgeline/compile/run/measure.h"
 #include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/step_timeline.h"
 
@@ -23,7 +23,7 @@ struct StepBench {
   double peak_gflops = 0;              // measured
   double roofline_share = 0;           // gflops / peak_gflops; above 1 where an algorithm needs fewer multiplications
   DeviceRates limits;                  // measured
-  double milliseconds_at_limit = 0;    // of the launches, each at the machine's limit (compile/measure.h)
+  double milliseconds_at_limit = 0;    // of the launches, each at the machine's limit (compile/run/measure.h)
   std::string isa;                     // of the device (Device::architecture)
   int threads = 0;                     // of the team
   std::vector<LaunchReport> launches;  // of the last step, in order

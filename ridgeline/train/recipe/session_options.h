@@ -3,7 +3,7 @@
 // The session that a recipe asks for: threads, device, precision, diagnostics, trace.
 #pragma once
 
-#include "ridgeline/compile/session.h"
+#include "ridgeline/compile/run/session.h"
 #include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {

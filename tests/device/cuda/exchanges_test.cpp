@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "ridgeline/compile/compile.h"
-#include "ridgeline/compile/graph_run.h"
+#include "ridgeline/compile/run/graph_run.h"
 #include "ridgeline/graph/ir/builder.h"
 #include "ridgeline/graph/ir/text.h"
 #include "ridgeline/nn/training_step.h"

@@ -1,6 +1,6 @@
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/dense/dense.h"
 #include "ridgeline/device/cpu/dense/kernels.h"
-#include "ridgeline/device/cpu/own/common.h"
 
 namespace ridgeline::device {
 namespace dense {

@@ -1,8 +1,8 @@
 #include "hwy/cache_control.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/dense/gradient.h"
 #include "ridgeline/device/cpu/dense/kernels.h"
-#include "ridgeline/device/cpu/own/column_sums.h"
-#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/sum/column_sums.h"
 
 namespace ridgeline::device {
 namespace dense {

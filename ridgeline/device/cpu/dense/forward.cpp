@@ -1,8 +1,8 @@
 #include <vector>
 
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/dense/dense.h"
 #include "ridgeline/device/cpu/dense/kernels.h"
-#include "ridgeline/device/cpu/own/common.h"
 
 namespace ridgeline::device {
 namespace dense {

@@ -17,7 +17,7 @@ constexpr std::int64_t kLeastDenseWeights = 4'000'000;
 KernelChoice make_rows_dense(const KernelRequest& request);
 KernelChoice make_rows_dense_bwd_data(const KernelRequest& request);
 KernelChoice make_rows_dense_bwd_weights(const KernelRequest& request);
-// Of any size: who asks for it knows what it saves (FusionLimits::dense_updates).
+// Of any size: who asks for it knows what it saves (FusionLimits::forms).
 KernelChoice make_rows_dense_update(const KernelRequest& request);
 
 // Of any size as well: behind the library, for what it refuses.

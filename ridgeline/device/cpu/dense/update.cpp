@@ -1,12 +1,12 @@
 #include <new>
 #include <numeric>
 
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/dense/gradient.h"
 #include "ridgeline/device/cpu/dense/kernels.h"
-#include "ridgeline/device/cpu/own/column_sums.h"
-#include "ridgeline/device/cpu/own/common.h"
-#include "ridgeline/device/cpu/own/matrix_update.h"
-#include "ridgeline/device/cpu/own/sum_of_squares.h"
+#include "ridgeline/device/cpu/dense/matrix_update.h"
+#include "ridgeline/device/cpu/sum/column_sums.h"
+#include "ridgeline/device/cpu/sum/sum_of_squares.h"
 
 namespace ridgeline::device {
 namespace dense {

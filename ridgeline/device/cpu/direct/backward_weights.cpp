@@ -1,9 +1,9 @@
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/direct/geometry.h"
 #include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/direct/panels.h"
-#include "ridgeline/device/cpu/own/column_sums.h"
-#include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
+#include "ridgeline/device/cpu/sum/column_sums.h"
 
 namespace ridgeline::device {
 namespace direct {

@@ -1,6 +1,6 @@
 #include "ridgeline/device/cpu/direct/pieces.h"
 
-#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/common.h"
 
 namespace ridgeline::device::direct {
 

@@ -13,7 +13,7 @@
 
 #include "hwy/highway.h"
 #include "ridgeline/core/random.h"
-#include "ridgeline/device/cpu/own/storage-inl.h"
+#include "ridgeline/device/cpu/storage-inl.h"
 #include "ridgeline/graph/loop/float_math.h"
 
 // Highway's baseline (one lane, no wide products) is never dispatched to: device/cpu/isa.h demands AVX2.

@@ -10,8 +10,8 @@
 
 #include "oneapi/dnnl/dnnl.hpp"
 #include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/onednn/kernels.h"
-#include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 #include "ridgeline/device/kernel.h"
 

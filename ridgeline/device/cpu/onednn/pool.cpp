@@ -1,7 +1,7 @@
 #include "ridgeline/device/cpu/onednn/common.h"
 #include "ridgeline/device/cpu/onednn/kernels.h"
-#include "ridgeline/device/cpu/own/pool_index.h"
-#include "ridgeline/device/cpu/pool_geometry.h"
+#include "ridgeline/device/cpu/pool/pool_geometry.h"
+#include "ridgeline/device/cpu/pool/pool_index.h"
 
 namespace ridgeline::device {
 namespace {

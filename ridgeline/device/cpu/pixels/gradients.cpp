@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/lines.h"
-#include "ridgeline/device/cpu/own/column_sums.h"
-#include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/pixels/columns.h"
 #include "ridgeline/device/cpu/pixels/kernels.h"
 #include "ridgeline/device/cpu/scratch.h"
+#include "ridgeline/device/cpu/sum/column_sums.h"
 #include "ridgeline/device/cpu/team_shares.h"
 
 namespace ridgeline::device {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "hwy/cache_control.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/lines.h"
-#include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/pixels/columns.h"
 #include "ridgeline/device/cpu/pixels/kernels.h"
 #include "ridgeline/device/cpu/pixels/parts.h"

@@ -12,9 +12,9 @@
 #include "hwy/highway.h"
 
 #include "hwy/cache_control.h"
-#include "ridgeline/device/cpu/own/for_lanes-inl.h"
-#include "ridgeline/device/cpu/own/storage-inl.h"
+#include "ridgeline/device/cpu/for_lanes-inl.h"
 #include "ridgeline/device/cpu/products/vectors-inl.h"
+#include "ridgeline/device/cpu/storage-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::products::HWY_NAMESPACE {

@@ -1,6 +1,6 @@
 #include <optional>
 
-#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/tiles/correlation.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"
 #include "ridgeline/device/cpu/tiles/pooled_gradient.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/tiles/added_products.h"
 #include "ridgeline/device/cpu/tiles/gradient_units.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "ridgeline/device/cpu/own/common.h"
-#include "ridgeline/device/cpu/pooled_node.h"
+#include "ridgeline/device/cpu/common.h"
+#include "ridgeline/device/cpu/pool/pooled_node.h"
 #include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/tiles/dense.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"

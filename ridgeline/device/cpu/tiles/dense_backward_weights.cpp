@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/tiles/dense_gradient.h"
 #include "ridgeline/device/cpu/tiles/halves.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"

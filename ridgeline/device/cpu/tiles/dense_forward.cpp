@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/tiles/added_products.h"
 #include "ridgeline/device/cpu/tiles/dense_weights.h"
 #include "ridgeline/device/cpu/tiles/halves.h"

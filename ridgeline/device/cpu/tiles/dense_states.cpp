@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/common.h"
 
 namespace ridgeline::device::tiles {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/lines.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
-#include "ridgeline/device/cpu/own/common.h"
-#include "ridgeline/device/cpu/own/sum_of_squares.h"
+#include "ridgeline/device/cpu/sum/sum_of_squares.h"
 #include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/tiles/dense_gradient.h"
 #include "ridgeline/device/cpu/tiles/dense_states.h"

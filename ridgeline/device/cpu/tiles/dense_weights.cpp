@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/tiles/dense_states.h"
 
 namespace ridgeline::device::tiles {

@@ -1,5 +1,5 @@
-#include "ridgeline/device/cpu/own/common.h"
-#include "ridgeline/device/cpu/pooled_node.h"
+#include "ridgeline/device/cpu/common.h"
+#include "ridgeline/device/cpu/pool/pooled_node.h"
 #include "ridgeline/device/cpu/tiles/correlation.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"
 

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "ridgeline/device/cpu/own/pool_index.h"
+#include "ridgeline/device/cpu/pool/pool_index.h"
 #include "ridgeline/graph/op/conv2d_max_pool.h"
-#include "ridgeline/graph/op/conv2d_max_pool_bwd.h"
 
 namespace ridgeline::device::tiles {
 

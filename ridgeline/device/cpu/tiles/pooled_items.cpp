@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ridgeline/device/cpu/own/max_pool.h"
+#include "ridgeline/device/cpu/pool/max_pool.h"
 
 namespace ridgeline::device::tiles {
 

@@ -5,7 +5,7 @@
 // convolution's result is never in memory. Rows that the windows of two items see are computed in both. Plain values.
 #pragma once
 
-#include "ridgeline/device/cpu/pool_geometry.h"
+#include "ridgeline/device/cpu/pool/pool_geometry.h"
 #include "ridgeline/device/cpu/tiles/convolution.h"
 
 namespace ridgeline::device::tiles {

@@ -14,7 +14,7 @@
 #include <span>
 
 #include "ridgeline/core/dtype.h"
-#include "ridgeline/device/cpu/pool_geometry.h"
+#include "ridgeline/device/cpu/pool/pool_geometry.h"
 
 namespace ridgeline::device::tiles {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/winograd/correlation.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/cpu/winograd/weights.h"

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/products/products.h"
 #include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/isa.h"
-#include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 #include "ridgeline/device/cpu/winograd/cut.h"
 #include "ridgeline/graph/op/window.h"

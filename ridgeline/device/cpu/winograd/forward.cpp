@@ -1,6 +1,6 @@
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/own/common.h"
-#include "ridgeline/device/cpu/pooled_node.h"
+#include "ridgeline/device/cpu/common.h"
+#include "ridgeline/device/cpu/pool/pooled_node.h"
 #include "ridgeline/device/cpu/winograd/forward_weights.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/cpu/winograd/pooled_correlation.h"

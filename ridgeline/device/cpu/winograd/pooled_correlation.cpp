@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/own/max_pool.h"
+#include "ridgeline/device/cpu/pool/max_pool.h"
 
 namespace ridgeline::device::winograd {
 

@@ -6,7 +6,7 @@
 // apart.
 #pragma once
 
-#include "ridgeline/device/cpu/pool_geometry.h"
+#include "ridgeline/device/cpu/pool/pool_geometry.h"
 #include "ridgeline/device/cpu/winograd/correlation.h"
 
 namespace ridgeline::device::winograd {

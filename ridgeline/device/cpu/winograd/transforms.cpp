@@ -14,8 +14,8 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#include "ridgeline/device/cpu/own/storage-inl.h"
 #include "ridgeline/device/cpu/products/vectors-inl.h"
+#include "ridgeline/device/cpu/storage-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::winograd::HWY_NAMESPACE {

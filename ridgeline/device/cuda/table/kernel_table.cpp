@@ -18,13 +18,11 @@ std::vector<KernelEntry> kernel_entries(std::string_view op, bool libraries) {
 FusionLimits fusion_of_kernels() {
   constexpr DTypeSet kTypes{DType::f32, DType::bf16, DType::f16};
   FusionLimits limits;
-  limits.epilogues = {{"conv2d", "relu", kTypes, true},
-                      {"dense", "relu", kTypes, true},
-                      {"batch_norm_train", "relu", kTypes, true},
-                      {"batch_norm_eval", "relu", kTypes, true}};
-  limits.data_gradients = kTypes;
-  limits.norm_gradients = kTypes;
-  limits.updates = {DType::f32};
+  for (const char* op : {"conv2d", "dense", "batch_norm_train", "batch_norm_eval"}) {
+    for (const char* with : {"relu", "add"}) limits.forms.push_back({op, with, kTypes});
+  }
+  limits.forms.push_back({"batch_norm_bwd", "relu_grad", kTypes});
+  limits.forms.push_back({"update_group", "", {DType::f32}});
   // As many operands as fit into a kernel's parameters with room to spare.
   limits.loop = {.terms = 96,
                  .operands = 24,

@@ -1,4 +1,4 @@
-#include "ridgeline/device/cpu/pool_geometry.h"
+#include "ridgeline/device/cpu/pool/pool_geometry.h"
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
 

@@ -13,7 +13,7 @@ constexpr DTypeSet kLibraryTypes{DType::f32, DType::bf16, DType::f16};
 // Epilogues as the libraries take them.
 FusionLimits library_limits() {
   FusionLimits limits;
-  limits.epilogues = {{"conv2d", "relu", kLibraryTypes}, {"dense", "relu", kLibraryTypes}};
+  limits.forms = {{"conv2d", "relu", kLibraryTypes}, {"dense", "relu", kLibraryTypes}};
   return limits;
 }
 
@@ -46,7 +46,8 @@ std::vector<ModelLayer> layers_of(std::string_view model, std::int64_t batch, DT
   const nn::Step step = nn::build_training_step({.model = &nn::model_named(model), .batch_size = batch}, {});
   PassContext context{.fusion = library_limits()};
   if (type != DType::f32) context.precision = {.rewrite = PrecisionRewrite::lists, .low = type};
-  const Graph graph = run_passes(step.graph, context, {});
+  PassResults results;
+  const Graph graph = run_passes(step.graph, context, results, {});
   std::vector<ModelLayer> layers;
   for (const Node& node : graph.nodes) {
     if (!is_library_layer(node)) continue;

@@ -1,0 +1,43 @@
+// ridgeline/compile/lower/first_accepting.h
+//
+// The first kernel of a device's list that takes an op, and why those before it did not.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ridgeline/core/log.h"
+#include "ridgeline/device/device.h"
+#include "ridgeline/graph/ir/node_error.h"
+
+namespace ridgeline {
+
+struct Accepted {
+  std::unique_ptr<Kernel> kernel;  // null: none took it
+  Provider provider = Provider::own;
+  std::string refusals;  // "name: reason; name: reason"
+  std::string by_time;   // the tuner's choice (device/kernel_tuner.h); empty: by the order of the list
+  // For messages: the refusals, or that there was nobody to refuse.
+  std::string reasons() const { return refusals.empty() ? "the device does not know the op" : refusals; }
+};
+
+// Kernels must keep the device's promise. Every refusal and the choice go to the log's component "dispatch".
+Accepted first_accepting(const KernelRequest& request, Device& device, Log& log);
+
+// The fastest, where the device chooses by time (device/kernel_tuner.h), with its reason in the same log; else the
+// first.
+Accepted best_accepting(const KernelRequest& request, Device& device, Log& log);
+
+// The request of a node whose values lie in plain rows, as it is asked before any layout is chosen.
+KernelRequest plain_request(const Graph& graph, const Node& node);
+
+// Whether the first entry that takes `merged`, an op into which others were merged, is that which takes `plain`, the op
+// without them (of the same name where they are entries of two ops). False where either falls to conversions around a
+// kernel of another type. The answer goes to the log's component "dispatch" where it is no.
+bool keeps_kernel(const Graph& graph, const Node& plain, const Node& merged, Device& device, Log& log);
+
+// The Error for an op without a kernel: "op NAME (OP) (file:line) has no kernel on device D<addition>: reasons".
+NodeError no_kernel(const Graph& graph, const Node& node, const Device& device, const Accepted& accepted,
+                    const std::string& addition = "");
+
+}  // namespace ridgeline

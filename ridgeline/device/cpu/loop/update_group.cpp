@@ -1,0 +1,70 @@
+#include "ridgeline/graph/op/update_group.h"
+#include "ridgeline/device/cpu/common.h"
+#include "ridgeline/device/cpu/loop/kernels.h"
+#include "ridgeline/device/cpu/own_kernels.h"
+
+namespace ridgeline::device {
+namespace {
+
+// The kernel of a loop for each parameter, run one after the other: the bits are those of the updates apart.
+class UpdateGroupKernel final : public Kernel {
+ public:
+  struct Part {
+    std::unique_ptr<Kernel> kernel;
+    std::vector<std::size_t> operands;
+    std::vector<void*> inputs, outputs;  // of the run in progress
+  };
+  UpdateGroupKernel(std::vector<Part> parts, std::size_t states) : parts_(std::move(parts)), states_(states) {
+    for (const Part& part : parts_) {
+      scratch_bytes = std::max(scratch_bytes, part.kernel->scratch_bytes);
+      for (std::size_t s = 0; s < states_; ++s) {
+        const bool over = s < part.kernel->in_place.size() && part.kernel->in_place[s] == static_cast<int>(s);
+        in_place.push_back(over ? static_cast<int>(in_place.size()) : -1);
+      }
+    }
+  }
+
+  void run(const KernelArguments& a) override {
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      Part& part = parts_[p];
+      for (std::size_t i = 0; i < part.operands.size(); ++i) part.inputs[i] = a.inputs[part.operands[i]];
+      for (std::size_t s = 0; s < states_; ++s) part.outputs[s] = a.outputs[p * states_ + s];
+      part.kernel->run({part.inputs.data(), part.outputs.data(), a.scratch});
+    }
+  }
+
+ private:
+  std::vector<Part> parts_;
+  std::size_t states_;
+};
+
+}  // namespace
+
+KernelChoice make_own_update_group(const KernelRequest& request) {
+  const UpdateGroup group(request.node.attributes, request.inputs.size());
+  Node loop;
+  loop.op = "loop";
+  loop.name = request.node.name;
+  loop.attributes.set("expression", request.node.attributes.string("expression"));
+  std::vector<UpdateGroupKernel::Part> parts;
+  for (std::size_t p = 0; p < group.parameters; ++p) {
+    UpdateGroupKernel::Part part;
+    part.operands = group.operands_of(p);
+    KernelRequest one{op_def("loop"), loop, {}, {}};
+    for (std::size_t i : part.operands) one.inputs.push_back({request.inputs[i].type, {}, false});
+    for (std::size_t s = 0; s < group.states; ++s) {
+      one.outputs.push_back({request.outputs[p * group.states + s].type, {}, false});
+    }
+    part.inputs.resize(part.operands.size());
+    part.outputs.resize(group.states);
+    KernelChoice choice = make_loop_kernel(one);
+    if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
+    part.kernel = std::move(std::get<std::unique_ptr<Kernel>>(choice));
+    parts.push_back(std::move(part));
+  }
+  auto kernel = std::make_unique<UpdateGroupKernel>(std::move(parts), group.states);
+  kernel->name = own_name("update_group");
+  return kernel;
+}
+
+}  // namespace ridgeline::device

@@ -1,0 +1,24 @@
+// ridgeline/graph/pass/accumulation.h
+//
+// States that sum something up over several runs and then begin anew: how one is built, and how passes find it. Both
+// are here, so that passes know whatever is built so, and nothing else.
+#pragma once
+
+#include <vector>
+
+#include "ridgeline/graph/ir/builder.h"
+
+namespace ridgeline {
+
+struct Accumulation {
+  ValueId state = kNoValue;
+  ValueId sum = kNoValue;   // what the state has, and what this run adds
+  ValueId last = kNoValue;  // whether the state begins anew behind this run: bool[]
+};
+
+// The sum of a stored state and x; the state's next value is that sum, or zero where `last` is true.
+Value accumulate(GraphBuilder& builder, const Value& state, const Value& x, const Value& last);
+
+std::vector<Accumulation> accumulations(const Graph& graph);
+
+}  // namespace ridgeline

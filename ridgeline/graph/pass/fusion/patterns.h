@@ -1,0 +1,13 @@
+// ridgeline/graph/pass/fusion/patterns.h
+//
+// The fused forms, one file each. Their order is that of passes.cpp.
+#pragma once
+
+#include "ridgeline/graph/pass/fusion/pattern.h"
+
+namespace ridgeline {
+
+extern const FusionPattern kFuseAddend, kFuseEpilogue, kFuseNormGradient, kNarrowReluGrad, kFuseMaxPool,
+    kFuseDataGradient, kFusePoolGradient, kFuseDenseUpdate;
+
+}  // namespace ridgeline
