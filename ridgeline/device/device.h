@@ -63,7 +63,8 @@ class Device {
   virtual std::unique_ptr<Recording> record(FunctionRef<void()> /*body*/) { return nullptr; }
   virtual bool records() const { return false; }
 
-  // The kernel entries for an op, in the order in which compilation tries them. Empty: the op has no kernel here.
+  // The kernel entries for an op; compilation tries them in the order of ranked_entries.h. Empty: the op has no kernel
+  // here.
   virtual std::vector<KernelEntry> kernels(std::string_view op) const = 0;
   // The exchange of a collective_start (collective_kernel.h), for the stream of exchanges.
   virtual std::unique_ptr<Kernel> collective(const CollectiveRequest& request) = 0;

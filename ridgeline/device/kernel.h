@@ -1,7 +1,8 @@
 // ridgeline/device/kernel.h
 //
-// A kernel computes one node of the graph. For every op a device has an ordered list of kernel entries; compilation
-// takes the first that accepts. An entry that cannot take the node says why (a Refusal).
+// A kernel computes one node of the graph. For every op a device has a list of kernel entries, each of which tells how
+// fast it would be; compilation takes the fastest that accepts (ranked_entries.h). An entry that cannot take the node
+// says why (a Refusal).
 //
 // A kernel is made once, at compile time, for fixed shapes, layouts and team size; run() allocates nothing (references
 // and the kernel library's own code may), takes no lock, and may be called any number of times with other addresses.
@@ -23,6 +24,7 @@ namespace ridgeline {
 
 class Device;
 class Stream;
+struct DeviceRates;
 
 struct Refusal {
   std::string reason;
@@ -122,7 +124,14 @@ struct KernelEntry {
   // What it can promise: its bits, where a request asks for them, and whether it keeps the accuracy of plain sums.
   // Asked for less, its sums may be cut for the team.
   KernelPromise promise = {Reproducibility::fast, true};
+  // How many times as fast as the device's rates on f32 say of the op's multiply-adds and bytes: coarse, by
+  // measurement, for the order among the entries of an op. `share`: what is left of it at these shapes and types; null:
+  // all.
+  double speed = 1;
+  double (*share)(const KernelRequest& request) = nullptr;
+  bool asked_for = false;  // by the user: in front of all that are not
 
+  double speed_at(const KernelRequest& request) const { return share == nullptr ? speed : speed * share(request); }
   // A kernel, or the refusal of these types or of what is promised; what the factory sees has passed this check.
   KernelChoice make(const KernelRequest& request) const;
 };

@@ -190,7 +190,7 @@ std::string KernelTuner::plan_of(std::vector<std::string> choices) {
 
 std::optional<KernelTuner::Fastest> KernelTuner::choose(const KernelRequest& request, Device& device) {
   if (!matters(request, device.rates())) return std::nullopt;
-  std::vector<Candidate> candidates = candidates_of(request, device.kernels(request.node.op));
+  std::vector<Candidate> candidates = candidates_of(request, ranked_entries(request, device));
   if (candidates.size() < 2) return std::nullopt;
   const std::string operation = operation_of(request);
   const std::string key = line_key(machine_, operation);
@@ -211,16 +211,13 @@ std::optional<KernelTuner::Fastest> KernelTuner::choose(const KernelRequest& req
 }
 
 std::vector<KernelTuner::Candidate> KernelTuner::candidates_of(const KernelRequest& request,
-                                                               std::span<const KernelEntry> entries) {
+                                                               std::span<const RankedEntry> entries) {
   std::vector<Candidate> candidates;
-  for (const KernelEntry& entry : entries) {
+  for (const auto& [entry, seconds] : entries) {
     if (entry.provider == Provider::reference) continue;
     KernelChoice choice = entry.make(request);
     auto* const made = std::get_if<std::unique_ptr<Kernel>>(&choice);
     if (made == nullptr || (*made)->emulates) continue;
-    // An entry that stands twice in the order, before and behind another, is one kernel.
-    const auto same = [&](const Candidate& candidate) { return candidate.kernel->name == (*made)->name; };
-    if (std::any_of(candidates.begin(), candidates.end(), same)) continue;
     candidates.push_back({std::string(entry.name), entry.provider, std::move(*made)});
   }
   return candidates;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ridgeline/device/device.h"
+#include "ridgeline/device/ranked_entries.h"
 
 namespace ridgeline {
 
@@ -47,7 +48,7 @@ class KernelTuner {
 
  private:
   struct Candidate;
-  static std::vector<Candidate> candidates_of(const KernelRequest& request, std::span<const KernelEntry> entries);
+  static std::vector<Candidate> candidates_of(const KernelRequest& request, std::span<const RankedEntry> entries);
   // One a candidate. What the line of the file lacks is measured and added to it.
   std::vector<Time> times_of(std::span<const Candidate> candidates, const KernelRequest& request, Device& device,
                              std::vector<Time>& line) const;

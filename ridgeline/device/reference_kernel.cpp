@@ -37,6 +37,9 @@ KernelChoice make_reference_kernel(const KernelRequest& request) {
   return std::make_unique<ReferenceKernel>(request);
 }
 
+// Behind every kernel.
+constexpr double kReferenceSpeed = 1e-3;
+
 KernelEntry reference_entry(const OpDef& def) {
   return {def.name,
           "reference",
@@ -44,7 +47,8 @@ KernelEntry reference_entry(const OpDef& def) {
           make_reference_kernel,
           kFloatingTypes,
           Arithmetic::f64,
-          {Reproducibility::portable, true}};
+          {Reproducibility::portable, true},
+          kReferenceSpeed};
 }
 
 }  // namespace ridgeline

@@ -4,6 +4,7 @@
 
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/library.h"
+#include "ridgeline/device/ranked_entries.h"
 #include "tile_support.h"
 
 namespace ridgeline {
@@ -37,7 +38,7 @@ Choice choice_for(const TileProblem& p) {
   KernelRequest request{op_def(p.problem.op), node, {}, {}};
   for (const ValueType& type : p.problem.input_types()) request.inputs.push_back({type, {}, true});
   for (const ValueType& type : p.output_types()) request.outputs.push_back({type, {}, false});
-  for (const KernelEntry& entry : cpu_kernels(p.problem.op, std::nullopt)) {
+  for (const KernelEntry& entry : by_speed(cpu_kernels(p.problem.op, std::nullopt), request)) {
     KernelChoice choice = entry.make(request);
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice))
       return {std::string(entry.name), std::move(*kernel)};
@@ -64,7 +65,7 @@ const ConvolutionCase kManyChannels{{4, 36, 36, 256}, 256, {3, 3}, {1, 1, 1, 1}}
 TEST(Bf16Dots, FastOnesTakeWhatNeitherWinogradNorTheLibraryDoesFaster) {
   if (!machine_has_dots()) GTEST_SKIP() << "this machine has no bf16 dot products";
   const ForcedDots forced(true);
-  const std::string library = device::library_kernels().empty() ? "dots_any" : "onednn";
+  const std::string library = device::library_kernels().empty() ? "dots" : "onednn";
   const std::array<std::string, 3> single{library, library, "dots"}, strided_single{library, "dots", "dots"};
   for (std::size_t pass = 0; pass < 3; ++pass) {
     SCOPED_TRACE(pass);
@@ -89,7 +90,7 @@ TEST(Bf16Dots, SlowOnesLeaveBf16ToF32KernelsThatReadIt) {
     EXPECT_EQ(choice_for(kTilePasses[pass](kStrided)).entry, "pixels");
     EXPECT_EQ(choice_for(kTilePasses[pass](kManyChannels)).entry, "winograd");
     EXPECT_EQ(choice_for(dense_problem(pass, 40, 2048, 2048)).entry, "rows");
-    EXPECT_EQ(choice_for(dense_problem(pass, 40, 200, 100)).entry, "rows_any");
+    EXPECT_EQ(choice_for(dense_problem(pass, 40, 200, 100)).entry, "rows");
   }
 }
 

@@ -24,8 +24,8 @@ const std::vector<Convolution> kConvolutions = {
 // Each family of kernels took some of them.
 void expect_accepted(const std::string& op, const std::set<std::string>& accepted, bool without_bias = true) {
   EXPECT_TRUE(accepted.contains(op + "/direct"));
-  EXPECT_TRUE(accepted.contains(op + "/winograd_any"));
-  EXPECT_EQ(accepted.contains(op + "/pixels_any"), without_bias);
+  EXPECT_TRUE(accepted.contains(op + "/winograd"));
+  EXPECT_EQ(accepted.contains(op + "/pixels"), without_bias);
   EXPECT_EQ(accepted.contains(op + "/onednn"), has_library());
 }
 

@@ -74,9 +74,8 @@ TEST(KernelTable, AForcedProvidersEntriesComeFirst) {
   EXPECT_EQ(providers("avg_pool", Provider::reference), (List{Provider::reference}));
   // The library's loses what is no number.
   EXPECT_EQ(providers("max_pool", Provider::library), (List{Provider::own, widened, Provider::reference}));
-  EXPECT_EQ(providers("dense", Provider::own),
-            (List{Provider::own, Provider::own, Provider::own, Provider::own, Provider::own, Provider::own,
-                  Provider::library, widened, Provider::reference}));
+  EXPECT_EQ(providers("dense", Provider::own), (List{Provider::own, Provider::own, Provider::own, Provider::own,
+                                                     Provider::own, Provider::library, widened, Provider::reference}));
   // An op without an entry of the provider keeps what it has.
   EXPECT_EQ(providers("transpose", Provider::library), (List{Provider::own, Provider::reference}));
   EXPECT_EQ(providers("conv2d", Provider::reference), (List{Provider::reference}));

@@ -62,10 +62,10 @@ void expect_reference_everywhere(const Problem& problem, MakeKernel make, const 
 
 void expect_all_passes(const RowsCase& c, std::int64_t kind) {
   ASSERT_NO_FATAL_FAILURE(expect_reference_everywhere(forward_of(c, static_cast<int>(2 + kind % 3), kind % 2 == 0),
-                                                      device::make_any_rows_dense, c));
-  ASSERT_NO_FATAL_FAILURE(expect_reference_everywhere(data_of(c), device::make_any_rows_dense_bwd_data, c));
+                                                      device::make_rows_dense, c));
+  ASSERT_NO_FATAL_FAILURE(expect_reference_everywhere(data_of(c), device::make_rows_dense_bwd_data, c));
   ASSERT_NO_FATAL_FAILURE(
-      expect_reference_everywhere(weights_of(c, kind % 2 == 1), device::make_any_rows_dense_bwd_weights, c));
+      expect_reference_everywhere(weights_of(c, kind % 2 == 1), device::make_rows_dense_bwd_weights, c));
   ASSERT_NO_FATAL_FAILURE(
       expect_reference_everywhere(update_of(c, kind % 2 == 0, kind % 3 < 2), device::make_rows_dense_update, c));
 }
@@ -91,7 +91,7 @@ TEST(DenseRows, ShapesBeyondEveryBlockAgreeWithFp64) {
 TEST(DenseRows, TheUpdateHasTheBitsOfTheGradientAndTheUpdateApart) {
   const RowsCase c{130, 300, 70};
   const Problem together = update_of(c, true, false);
-  const Tensor dw = results_of(weights_of(c, true), device::make_any_rows_dense_bwd_weights).at(0);
+  const Tensor dw = results_of(weights_of(c, true), device::make_rows_dense_bwd_weights).at(0);
   Problem loop{"loop",
                {together.inputs[0], together.inputs[1], dw, together.inputs[4]},
                {{"expression", together.attributes.string("expression")}}};
@@ -126,9 +126,9 @@ TEST(DenseRows, Bf16ValuesGiveTheRoundedResultsOfTheSameValuesInF32) {
   const RowsCase cases[] = {{37, 150, 45}, {130, 1090, 131}, {259, 70, 67}};
   for (const RowsCase& c : cases) {
     const std::tuple<Problem, MakeKernel, DType, std::vector<std::size_t>> all[] = {
-        {forward_of(c, 4, true), device::make_any_rows_dense, DType::bf16, {0, 1, 3}},
-        {data_of(c), device::make_any_rows_dense_bwd_data, DType::bf16, {0, 1}},
-        {weights_of(c, true), device::make_any_rows_dense_bwd_weights, DType::f32, {0, 1}},
+        {forward_of(c, 4, true), device::make_rows_dense, DType::bf16, {0, 1, 3}},
+        {data_of(c), device::make_rows_dense_bwd_data, DType::bf16, {0, 1}},
+        {weights_of(c, true), device::make_rows_dense_bwd_weights, DType::f32, {0, 1}},
         {update_of(c, true, true), device::make_rows_dense_update, DType::f32, {2, 3}},
     };
     for (const auto& [wide, make, type, values] : all) {
@@ -157,7 +157,7 @@ TEST(DenseRows, ValuesOfSeveralTypesAreRefused) {
   KernelRequest request{op_def(p.op), node, {}, {}};
   for (const ValueType& type : p.input_types()) request.inputs.push_back({type, {}, false});
   request.outputs.push_back({{DType::f32, {c.rows, c.inputs}}, {}, false});
-  const KernelChoice choice = device::make_any_rows_dense_bwd_data(request);
+  const KernelChoice choice = device::make_rows_dense_bwd_data(request);
   ASSERT_TRUE(std::holds_alternative<Refusal>(choice));
   EXPECT_EQ(std::get<Refusal>(choice).reason, "f32 beside bf16: this kernel takes values of one type");
 }
@@ -168,9 +168,9 @@ TEST(DenseRows, NaNAndInfinityReachTheResultsThatReadThem) {
   constexpr float kBad[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
   for (const float bad : kBad) {
     const std::pair<Problem, MakeKernel> all[] = {
-        {forward_of(c, 3, true), device::make_any_rows_dense},
-        {data_of(c), device::make_any_rows_dense_bwd_data},
-        {weights_of(c, true), device::make_any_rows_dense_bwd_weights},
+        {forward_of(c, 3, true), device::make_rows_dense},
+        {data_of(c), device::make_rows_dense_bwd_data},
+        {weights_of(c, true), device::make_rows_dense_bwd_weights},
     };
     for (auto [problem, make] : all) {
       problem.inputs[0].data<float>()[problem.inputs[0].elements() - 1] = bad;

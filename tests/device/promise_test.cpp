@@ -147,9 +147,9 @@ TEST(Promise, WhoCannotKeepItIsRefusedWithTheReason) {
     EXPECT_EQ(refusal("onednn", deterministic),
               "its bits depend on the machine and the size of the team, and reproducibility is deterministic");
   }
-  EXPECT_EQ(refusal("winograd_any", deterministic), "");
-  EXPECT_EQ(refusal("winograd_any", portable), "its bits depend on the machine, and reproducibility is portable");
-  EXPECT_EQ(refusal("winograd_any", {Reproducibility::fast, true}),
+  EXPECT_EQ(refusal("winograd", deterministic), "");
+  EXPECT_EQ(refusal("winograd", portable), "its bits depend on the machine, and reproducibility is portable");
+  EXPECT_EQ(refusal("winograd", {Reproducibility::fast, true}),
             "it saves multiplications at the cost of accuracy, and high precision is asked for");
   EXPECT_EQ(refusal("direct", {Reproducibility::portable, true}), "");
   EXPECT_EQ(error_of([] { reproducibility_named("bitwise"); }),
@@ -159,7 +159,7 @@ TEST(Promise, WhoCannotKeepItIsRefusedWithTheReason) {
 // That of convolutions or dense layers of any shape.
 KernelEntry direct_entry(std::string_view op) {
   for (const KernelEntry& entry : cpu_kernels(op)) {
-    if (entry.name == "direct" || entry.name == "rows_any") return entry;
+    if (entry.name == "direct" || entry.name == "rows") return entry;
   }
   throw std::runtime_error("no direct kernel of " + std::string(op));
 }

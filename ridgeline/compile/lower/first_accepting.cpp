@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "ridgeline/device/kernel_tuner.h"
+#include "ridgeline/device/ranked_entries.h"
 
 namespace ridgeline {
 namespace {
@@ -18,7 +19,9 @@ KernelRequest asked_of(Device& device, KernelRequest request) {
 Accepted first_accepting(const KernelRequest& asked, Device& device, Log& log) {
   const KernelRequest request = asked_of(device, asked);
   Accepted accepted;
-  for (const KernelEntry& entry : device.kernels(request.node.op)) {
+  const std::vector<RankedEntry> ranked = ranked_entries(request, device);
+  if (log.enabled("dispatch")) log.trace("dispatch", request.node.name + ": estimated " + to_text(ranked));
+  for (const auto& [entry, seconds] : ranked) {
     KernelChoice choice = entry.make(request);
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice)) {
       log.trace("dispatch", request.node.name + ": " + (*kernel)->name);
@@ -55,7 +58,7 @@ namespace {
 // The name of the first entry that takes the node; "" where it is one between conversions, or there is none.
 std::string_view first_entry(const Graph& graph, const Node& node, Device& device) {
   const KernelRequest request = asked_of(device, plain_request(graph, node));
-  for (const KernelEntry& entry : device.kernels(node.op)) {
+  for (const auto& [entry, seconds] : ranked_entries(request, device)) {
     const KernelChoice choice = entry.make(request);
     const auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice);
     if (kernel != nullptr) return (*kernel)->emulates ? "" : entry.name;

@@ -1,6 +1,6 @@
 // ridgeline/compile/lower/first_accepting.h
 //
-// The first kernel of a device's list that takes an op, and why those before it did not.
+// The fastest kernel of a device that takes an op, by its entries' estimates, and why those before it did not.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
-// The one list of CPU kernels. For each op, compilation takes the first that accepts; docs/device.md tells which orders
-// were measured.
+// The one list of CPU kernels, and how fast they are: of the entries of an op compilation takes the fastest that
+// accepts. The speeds are multiples of what the rates say of f32, coarse, by the measurements of docs/device.md and the
+// pages of the families, which say them themselves where they depend on shapes.
 #include "ridgeline/device/cpu/kernel_table.h"
 
 #include <algorithm>
@@ -28,6 +29,17 @@ using namespace device;
 constexpr auto kOwn = Provider::own;
 
 using Factory = KernelChoice (*)(const KernelRequest&);
+using Share = double (*)(const KernelRequest&);
+
+constexpr KernelEntry with(double speed, KernelEntry entry) {
+  entry.speed = speed;
+  return entry;
+}
+constexpr KernelEntry with(double speed, Share share, KernelEntry entry) {
+  entry.speed = speed;
+  entry.share = share;
+  return entry;
+}
 
 // Our kernels on f32, whose sums have an order that follows from the shapes alone, one lane an element or sixteen
 // virtual ones.
@@ -57,15 +69,6 @@ constexpr KernelEntry transformed(std::string_view op, std::string_view name, Fa
   return {op, name, kOwn, factory, kFloatOrHalf, Arithmetic::f32, {Reproducibility::deterministic, false}};
 }
 
-// The same wherever it can, on f32 alone: bf16 values that it would not make faster go to the f32 kernels between
-// conversions.
-constexpr KernelEntry transformed_any(std::string_view op, Factory factory) {
-  return {op, "winograd_any", kOwn, factory, {DType::f32}, Arithmetic::f32, {Reproducibility::deterministic, false}};
-}
-
-// The place of the kernel library's entry, where the build has it (library.h).
-constexpr KernelEntry library(std::string_view op) { return {op, "", Provider::library, nullptr}; }
-
 // A kernel on bf16 tiles, in registers or of dot products; results and biases may be f32.
 constexpr KernelEntry tiles(std::string_view op, std::string_view name, Factory factory) {
   return {op, name, kOwn, factory, {DType::f32, DType::bf16}, Arithmetic::f32, {Reproducibility::deterministic, true}};
@@ -83,89 +86,69 @@ constexpr KernelEntry halves(std::string_view op, Factory factory) {
 }
 
 constexpr KernelEntry kTable[] = {
-    tiles("conv2d", "amx_blocks", make_amx_blocks_conv2d),
-    tiles("conv2d", "amx", make_amx_conv2d),
-    transformed("conv2d", "winograd", make_winograd_conv2d),
-    tiles("conv2d", "dots", make_dots_conv2d),
-    halves("conv2d", make_amx_halves_conv2d),
-    own_on(kFloatOrHalf, "conv2d", "pixels", make_pixels_conv2d),
-    library("conv2d"),
-    transformed_any("conv2d", make_any_winograd_conv2d),
-    tiles("conv2d", "dots_any", make_any_dots_conv2d),
-    own_on(kFloatOrHalf, "conv2d", "pixels_any", make_any_pixels_conv2d),
-    own("conv2d", "direct", make_direct_conv2d),
-    tiles("conv2d_max_pool", "amx_blocks", make_amx_blocks_conv2d_max_pool),
-    tiles("conv2d_max_pool", "amx", make_amx_conv2d_max_pool),
-    transformed("conv2d_max_pool", "winograd", make_winograd_conv2d_max_pool),
-    tiles("conv2d_max_pool", "dots", make_dots_conv2d_max_pool),
-    tiles("conv2d_bwd_data", "amx", make_amx_conv2d_bwd_data),
-    transformed("conv2d_bwd_data", "winograd", make_winograd_conv2d_bwd_data),
-    tiles("conv2d_bwd_data", "dots", make_dots_conv2d_bwd_data),
-    halves("conv2d_bwd_data", make_amx_halves_conv2d_bwd_data),
-    own_on(kFloatOrHalf, "conv2d_bwd_data", "pixels", make_pixels_conv2d_bwd_data),
-    library("conv2d_bwd_data"),
-    transformed_any("conv2d_bwd_data", make_any_winograd_conv2d_bwd_data),
-    tiles("conv2d_bwd_data", "dots_any", make_any_dots_conv2d_bwd_data),
-    own_on(kFloatOrHalf, "conv2d_bwd_data", "pixels_any", make_any_pixels_conv2d_bwd_data),
-    own("conv2d_bwd_data", "direct", make_direct_conv2d_bwd_data),
-    tiles("conv2d_bwd_weights", "amx", make_amx_conv2d_bwd_weights),
-    transformed("conv2d_bwd_weights", "winograd", make_winograd_conv2d_bwd_weights),
-    tiles("conv2d_bwd_weights", "dots", make_dots_conv2d_bwd_weights),
-    halves("conv2d_bwd_weights", make_amx_halves_conv2d_bwd_weights),
-    own_on(kFloatOrHalf, "conv2d_bwd_weights", "pixels", make_pixels_conv2d_bwd_weights),
-    library("conv2d_bwd_weights"),
-    transformed_any("conv2d_bwd_weights", make_any_winograd_conv2d_bwd_weights),
-    tiles("conv2d_bwd_weights", "dots_any", make_any_dots_conv2d_bwd_weights),
-    own_on(kFloatOrHalf, "conv2d_bwd_weights", "pixels_any", make_any_pixels_conv2d_bwd_weights),
-    own("conv2d_bwd_weights", "direct", make_direct_conv2d_bwd_weights),
-    tiles("conv2d_max_pool_bwd_data", "amx", make_amx_conv2d_max_pool_bwd_data),
-    tiles("conv2d_max_pool_bwd_data", "dots", make_dots_conv2d_max_pool_bwd_data),
-    tiles("conv2d_max_pool_bwd_weights", "amx", make_amx_conv2d_max_pool_bwd_weights),
-    tiles("conv2d_max_pool_bwd_weights", "dots", make_dots_conv2d_max_pool_bwd_weights),
-    own_on(kFloatOrHalves, "dense", "few_rows", make_few_rows_dense),
-    tiles("dense", "amx", make_amx_dense),
-    tiles("dense", "dots", make_dots_dense),
-    halves("dense", make_amx_halves_dense),
-    own_on(kFloatOrHalf, "dense", "rows", make_rows_dense),
-    library("dense"),
-    own_on(kFloatOrHalf, "dense", "rows_any", make_any_rows_dense),
-    own_on(kFloatOrHalves, "dense_bwd_data", "few_rows", make_few_rows_dense_bwd_data),
-    tiles("dense_bwd_data", "amx", make_amx_dense_bwd_data),
-    tiles("dense_bwd_data", "dots", make_dots_dense_bwd_data),
-    halves("dense_bwd_data", make_amx_halves_dense_bwd_data),
-    own_on(kFloatOrHalf, "dense_bwd_data", "rows", make_rows_dense_bwd_data),
-    library("dense_bwd_data"),
-    own_on(kFloatOrHalf, "dense_bwd_data", "rows_any", make_any_rows_dense_bwd_data),
-    tiles("dense_bwd_weights", "amx", make_amx_dense_bwd_weights),
-    own_on(kFloatOrHalves, "dense_bwd_weights", "few_rows", make_few_rows_dense_bwd_weights),
-    tiles("dense_bwd_weights", "dots", make_dots_dense_bwd_weights),
-    halves("dense_bwd_weights", make_amx_halves_dense_bwd_weights),
-    own_on(kFloatOrHalf, "dense_bwd_weights", "rows", make_rows_dense_bwd_weights),
-    library("dense_bwd_weights"),
-    own_on(kFloatOrHalf, "dense_bwd_weights", "rows_any", make_any_rows_dense_bwd_weights),
-    tiles("dense_update", "amx", make_amx_dense_update),
-    own_on(kFloatOrHalves, "dense_update", "few_rows", make_few_rows_dense_update),
-    tiles("dense_update", "dots", make_dots_dense_update),
-    own_on(kFloatOrHalves, "dense_update", "rows", make_rows_dense_update),
+    with(5, tiles("conv2d", "amx_blocks", make_amx_blocks_conv2d)),
+    with(4, tiles("conv2d", "amx", make_amx_conv2d)),
+    with(1.6, winograd_conv2d_share, transformed("conv2d", "winograd", make_winograd_conv2d)),
+    with(1.3, dots_conv2d_share, tiles("conv2d", "dots", make_dots_conv2d)),
+    with(1.2, halves("conv2d", make_amx_halves_conv2d)),
+    with(0.9, pixels_conv2d_share, own_on(kFloatOrHalf, "conv2d", "pixels", make_pixels_conv2d)),
+    with(0.4, own("conv2d", "direct", make_direct_conv2d)),
+    with(5, tiles("conv2d_max_pool", "amx_blocks", make_amx_blocks_conv2d_max_pool)),
+    with(4, tiles("conv2d_max_pool", "amx", make_amx_conv2d_max_pool)),
+    with(1.6, transformed("conv2d_max_pool", "winograd", make_winograd_conv2d_max_pool)),
+    with(1.3, tiles("conv2d_max_pool", "dots", make_dots_conv2d_max_pool)),
+    with(4, tiles("conv2d_bwd_data", "amx", make_amx_conv2d_bwd_data)),
+    with(1.6, winograd_conv2d_bwd_data_share,
+         transformed("conv2d_bwd_data", "winograd", make_winograd_conv2d_bwd_data)),
+    with(1.3, dots_conv2d_bwd_data_share, tiles("conv2d_bwd_data", "dots", make_dots_conv2d_bwd_data)),
+    with(1.2, halves("conv2d_bwd_data", make_amx_halves_conv2d_bwd_data)),
+    with(0.9, pixels_conv2d_bwd_data_share,
+         own_on(kFloatOrHalf, "conv2d_bwd_data", "pixels", make_pixels_conv2d_bwd_data)),
+    with(0.4, own("conv2d_bwd_data", "direct", make_direct_conv2d_bwd_data)),
+    with(4, tiles("conv2d_bwd_weights", "amx", make_amx_conv2d_bwd_weights)),
+    with(1.6, winograd_conv2d_bwd_weights_share,
+         transformed("conv2d_bwd_weights", "winograd", make_winograd_conv2d_bwd_weights)),
+    with(1.3, dots_conv2d_bwd_weights_share, tiles("conv2d_bwd_weights", "dots", make_dots_conv2d_bwd_weights)),
+    with(1.2, halves("conv2d_bwd_weights", make_amx_halves_conv2d_bwd_weights)),
+    with(0.9, pixels_conv2d_bwd_weights_share,
+         own_on(kFloatOrHalf, "conv2d_bwd_weights", "pixels", make_pixels_conv2d_bwd_weights)),
+    with(0.4, own("conv2d_bwd_weights", "direct", make_direct_conv2d_bwd_weights)),
+    with(4, tiles("conv2d_max_pool_bwd_data", "amx", make_amx_conv2d_max_pool_bwd_data)),
+    with(1.3, tiles("conv2d_max_pool_bwd_data", "dots", make_dots_conv2d_max_pool_bwd_data)),
+    with(4, tiles("conv2d_max_pool_bwd_weights", "amx", make_amx_conv2d_max_pool_bwd_weights)),
+    with(1.3, tiles("conv2d_max_pool_bwd_weights", "dots", make_dots_conv2d_max_pool_bwd_weights)),
+
+    // Few rows take the time of reading the weights once, which no other kernel does.
+    with(6, own_on(kFloatOrHalves, "dense", "few_rows", make_few_rows_dense)),
+    with(4, tiles("dense", "amx", make_amx_dense)),
+    with(1.3, tiles("dense", "dots", make_dots_dense)),
+    with(1.2, halves("dense", make_amx_halves_dense)),
+    with(0.9, rows_dense_share, own_on(kFloatOrHalf, "dense", "rows", make_rows_dense)),
+    with(6, own_on(kFloatOrHalves, "dense_bwd_data", "few_rows", make_few_rows_dense_bwd_data)),
+    with(4, tiles("dense_bwd_data", "amx", make_amx_dense_bwd_data)),
+    with(1.3, tiles("dense_bwd_data", "dots", make_dots_dense_bwd_data)),
+    with(1.2, halves("dense_bwd_data", make_amx_halves_dense_bwd_data)),
+    with(0.9, rows_dense_bwd_data_share, own_on(kFloatOrHalf, "dense_bwd_data", "rows", make_rows_dense_bwd_data)),
+    with(4, tiles("dense_bwd_weights", "amx", make_amx_dense_bwd_weights)),
+    with(2, own_on(kFloatOrHalves, "dense_bwd_weights", "few_rows", make_few_rows_dense_bwd_weights)),
+    with(1.3, tiles("dense_bwd_weights", "dots", make_dots_dense_bwd_weights)),
+    with(1.2, halves("dense_bwd_weights", make_amx_halves_dense_bwd_weights)),
+    with(0.9, rows_dense_bwd_weights_share,
+         own_on(kFloatOrHalf, "dense_bwd_weights", "rows", make_rows_dense_bwd_weights)),
+    with(4, tiles("dense_update", "amx", make_amx_dense_update)),
+    with(2, own_on(kFloatOrHalves, "dense_update", "few_rows", make_few_rows_dense_update)),
+    with(1.3, tiles("dense_update", "dots", make_dots_dense_update)),
+    with(0.9, own_on(kFloatOrHalves, "dense_update", "rows", make_rows_dense_update)),
 
     own_on(kFloatOrHalf, "max_pool", "own", make_own_max_pool),
     own_on(kFloatOrHalf, "max_pool_bwd", "own", make_own_max_pool_bwd),  // the library adds in bf16
-    library("max_pool_bwd"),
-    library("avg_pool"),
     own("avg_pool", "own", make_own_avg_pool),
     own("avg_pool_bwd", "own", make_own_avg_pool_bwd),
-    library("avg_pool_bwd"),
-
-    library("lrn"),
     own_on(kFloatOrHalf, "lrn", "own", make_own_lrn),
     own_on(kFloatOrHalf, "lrn_bwd", "own", make_own_lrn_bwd),
-    library("lrn_bwd"),
     own_on(kFloatOrHalf, "batch_norm_train", "own", make_own_batch_norm_train),
-    library("batch_norm_train"),
     own_on(kFloatOrHalf, "batch_norm_bwd", "own", make_own_batch_norm_bwd),
-    library("batch_norm_bwd"),
     own_on(kFloatOrHalf, "batch_norm_eval", "own", make_own_batch_norm_eval),
-    library("batch_norm_eval"),
 
     own("reduce_sum", "own", make_own_reduce),
     own("reduce_mean", "own", make_own_reduce),
@@ -198,22 +181,6 @@ constexpr KernelEntry kTable[] = {
      {Reproducibility::portable, true}},
 };
 
-// The table's entries for an op, the library's in their place.
-std::vector<KernelEntry> entries_of(std::string_view op) {
-  std::vector<KernelEntry> entries;
-  for (const KernelEntry& entry : kTable) {
-    if (entry.op != op) continue;
-    if (entry.provider != Provider::library) {
-      entries.push_back(entry);
-      continue;
-    }
-    for (const KernelEntry& known : library_kernels()) {
-      if (known.op == op) entries.push_back(known);
-    }
-  }
-  return entries;
-}
-
 }  // namespace
 
 std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider> forced) {
@@ -221,15 +188,21 @@ std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider
   if (def == nullptr) return {};
   std::vector<KernelEntry> entries;
   if (forced != Provider::reference) {
-    entries = entries_of(op);
+    const auto add = [&](std::span<const KernelEntry> family) {
+      std::copy_if(family.begin(), family.end(), std::back_inserter(entries),
+                   [&](const KernelEntry& entry) { return entry.op == op; });
+    };
+    add(kTable);
+    add(library_kernels());
     // The loop interpreter reads and writes bf16 and f16 itself.
     const bool widens = std::any_of(entries.begin(), entries.end(),
                                     [](const KernelEntry& entry) { return entry.arithmetic == Arithmetic::f32; });
-    for (const KernelEntry& entry : loop_kernels()) {
-      if (entry.op == op) entries.push_back(entry);
-    }
-    std::stable_partition(entries.begin(), entries.end(),
-                          [&](const KernelEntry& entry) { return entry.provider == forced; });
+    add(loop_kernels());
+    for (KernelEntry& entry : entries) entry.asked_for = entry.provider == forced;
+    // As fast as they are at their best, for who knows no shapes.
+    std::stable_sort(entries.begin(), entries.end(), [](const KernelEntry& a, const KernelEntry& b) {
+      return a.asked_for != b.asked_for ? a.asked_for : a.speed > b.speed;
+    });
     if (widens) entries.push_back(widened_entry(*def));
   }
   if (def->reference) entries.push_back(reference_entry(*def));

@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/kernel_table.h
 //
-// The ordered kernel lists of the CPU: one table for all ops, and the switch that forces a provider.
+// The kernels of the CPU: one table for all ops, and the switch that forces a provider.
 #pragma once
 
 #include <optional>
@@ -14,9 +14,10 @@ namespace ridgeline {
 // KernelPromise::fp32_compute: three products of bf16 halves for each of f32, on tile registers.
 inline constexpr std::string_view kBf16x3 = "bf16x3";
 
-// The entries for `op` in the order in which compilation tries them; the op's reference implementation is always last.
-// The entries of the `forced` provider come before all others, which take only what these refuse. Provider::reference
-// keeps the reference alone. Empty for an op that does not exist.
+// The entries for `op`, those first that are the fastest at their best (device/ranked_entries.h asks each what it is
+// for a request); the op's reference implementation is always last. The entries of the `forced` provider are asked for,
+// so all others take only what these refuse. Provider::reference keeps the reference alone. Empty for an op that does
+// not exist.
 std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider> forced = std::nullopt);
 
 // RIDGELINE_KERNELS=reference|library|own; nullopt when it is not set. An unknown name is an Error, and so is

@@ -1,8 +1,7 @@
 // ridgeline/device/cpu/library.h
 //
 // The kernels of the kernel library (oneDNN), where the build has it: CMake's RIDGELINE_ONEDNN compiles either
-// onednn/table.cpp or no_library.cpp, and nobody else knows. kernel_table.cpp says where in the order of an op they
-// stand.
+// onednn/table.cpp or no_library.cpp, and nobody else knows.
 #pragma once
 
 #include <span>

@@ -9,6 +9,7 @@
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/loop/kernels.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
+#include "ridgeline/device/ranked_entries.h"
 #include "ridgeline/graph/loop/expression.h"
 #include "ridgeline/graph/loop/text.h"
 
@@ -286,12 +287,12 @@ KernelChoice make_widened(const KernelRequest& request) {
     }
   }
   std::string reasons;
-  for (const KernelEntry& entry : cpu_kernels(request.node.op, forced_provider())) {
+  for (const KernelEntry& entry : by_speed(cpu_kernels(request.node.op, forced_provider()), wide)) {
     if (entry.provider == Provider::reference || entry.factory == make_widened) continue;
     KernelChoice choice = entry.make(wide);
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice)) {
-      // A kernel that transforms its weights would do so for each part.
-      if (parts > 1 && (*kernel)->flops_share >= 1) {
+      // A kernel that transforms its weights would do so for each part, and some are slower over few images.
+      if (parts > 1 && (*kernel)->flops_share >= 1 && entry.speed_at(part) >= entry.speed_at(wide)) {
         KernelChoice smaller = entry.make(part);
         if (auto* of_part = std::get_if<std::unique_ptr<Kernel>>(&smaller))
           return std::make_unique<WidenedKernel>(request, part, rule, parts, std::move(*of_part));
@@ -305,6 +306,9 @@ KernelChoice make_widened(const KernelRequest& request) {
 
 }  // namespace
 
+// Behind every kernel that reads the type itself.
+constexpr double kWidenedSpeed = 0.1;
+
 KernelEntry widened_entry(const OpDef& def) {
   return {def.name,
           "widened",
@@ -312,7 +316,8 @@ KernelEntry widened_entry(const OpDef& def) {
           make_widened,
           loop::kLoopStorage,
           Arithmetic::f32,
-          {Reproducibility::portable, true}};  // what it calls keeps its own promise
+          {Reproducibility::portable, true},  // what it calls keeps its own promise
+          kWidenedSpeed};
 }
 
 }  // namespace ridgeline::device

@@ -103,13 +103,11 @@ class DenseBackwardData final : public Kernel {
 }  // namespace
 }  // namespace dense
 
-KernelChoice make_rows_dense_bwd_data(const KernelRequest& request) {
-  const dense::Dense d(request.outputs[0].type, request.inputs[1].type);
-  if (auto refusal = d.slower()) return *refusal;
-  return make_any_rows_dense_bwd_data(request);
+double rows_dense_bwd_data_share(const KernelRequest& request) {
+  return dense::Dense(request.outputs[0].type, request.inputs[1].type).share();
 }
 
-KernelChoice make_any_rows_dense_bwd_data(const KernelRequest& request) {
+KernelChoice make_rows_dense_bwd_data(const KernelRequest& request) {
   const dense::Dense d(request.outputs[0].type, request.inputs[1].type);
   const KernelOperand &dy = request.inputs[0], &w = request.inputs[1];
   if (auto refusal = d.refusal(request, {&w}, {&dy, &w, &request.outputs[0]})) return *refusal;

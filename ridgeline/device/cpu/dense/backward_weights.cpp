@@ -51,13 +51,11 @@ class DenseBackwardWeights final : public Kernel {
 }  // namespace
 }  // namespace dense
 
-KernelChoice make_rows_dense_bwd_weights(const KernelRequest& request) {
-  const dense::Dense d(request.inputs[0].type, request.outputs[0].type);
-  if (auto refusal = d.slower()) return *refusal;
-  return make_any_rows_dense_bwd_weights(request);
+double rows_dense_bwd_weights_share(const KernelRequest& request) {
+  return dense::Dense(request.inputs[0].type, request.outputs[0].type).share();
 }
 
-KernelChoice make_any_rows_dense_bwd_weights(const KernelRequest& request) {
+KernelChoice make_rows_dense_bwd_weights(const KernelRequest& request) {
   const dense::Dense d(request.inputs[0].type, request.outputs[0].type);
   const KernelOperand& x = request.inputs[0];
   if (auto refusal = d.refusal(request, {&request.outputs[0]}, {&x, &request.inputs[1]})) return *refusal;

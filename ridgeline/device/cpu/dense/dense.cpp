@@ -5,12 +5,9 @@
 
 namespace ridgeline::device::dense {
 
-std::optional<Refusal> Dense::slower() const {
-  if (rows > kMostDenseRows) return Refusal{std::to_string(rows) + " rows: the library is as fast"};
-  if (inputs * outputs < kLeastDenseWeights) {
-    return Refusal{std::to_string(inputs * outputs) + " weights: the library is as fast where caches hold them"};
-  }
-  return std::nullopt;
+double Dense::share() const {
+  constexpr double kElsewhere = 0.55;
+  return rows <= kMostDenseRows && inputs * outputs >= kLeastDenseWeights ? 1 : kElsewhere;
 }
 
 std::optional<Refusal> Dense::refusal(const KernelRequest& request, std::initializer_list<const KernelOperand*> w,

@@ -152,13 +152,11 @@ class DenseForward final : public Kernel {
 }  // namespace
 }  // namespace dense
 
-KernelChoice make_rows_dense(const KernelRequest& request) {
-  const dense::Dense d(request.inputs[0].type, request.inputs[1].type);
-  if (auto refusal = d.slower()) return *refusal;
-  return make_any_rows_dense(request);
+double rows_dense_share(const KernelRequest& request) {
+  return dense::Dense(request.inputs[0].type, request.inputs[1].type).share();
 }
 
-KernelChoice make_any_rows_dense(const KernelRequest& request) {
+KernelChoice make_rows_dense(const KernelRequest& request) {
   const dense::Dense d(request.inputs[0].type, request.inputs[1].type);
   const KernelOperand &x = request.inputs[0], &w = request.inputs[1], &y = request.outputs[0];
   const KernelOperand& addend = request.inputs.size() > 3 ? request.inputs[3] : y;

@@ -9,20 +9,19 @@
 
 namespace ridgeline::device {
 
-// Rows and weights for which these kernels stand in front of the library's. They want weights in plain rows, so the
-// rule is the same for all passes of a layer. By measurement: docs/device-dense.md.
+// Rows and weights for which these kernels are faster than the library's. They want weights in plain rows, so the rule
+// is the same for all passes of a layer. By measurement: docs/device-dense.md.
 constexpr std::int64_t kMostDenseRows = 256;
 constexpr std::int64_t kLeastDenseWeights = 4'000'000;
 
+// Beside each how fast it is (KernelEntry::share).
 KernelChoice make_rows_dense(const KernelRequest& request);
+double rows_dense_share(const KernelRequest& request);
 KernelChoice make_rows_dense_bwd_data(const KernelRequest& request);
+double rows_dense_bwd_data_share(const KernelRequest& request);
 KernelChoice make_rows_dense_bwd_weights(const KernelRequest& request);
-// Of any size: who asks for it knows what it saves (FusionLimits::forms).
+double rows_dense_bwd_weights_share(const KernelRequest& request);
+// Who asks for it knows what it saves (FusionLimits::forms).
 KernelChoice make_rows_dense_update(const KernelRequest& request);
-
-// Of any size as well: behind the library, for what it refuses.
-KernelChoice make_any_rows_dense(const KernelRequest& request);
-KernelChoice make_any_rows_dense_bwd_data(const KernelRequest& request);
-KernelChoice make_any_rows_dense_bwd_weights(const KernelRequest& request);
 
 }  // namespace ridgeline::device

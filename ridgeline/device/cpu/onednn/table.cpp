@@ -5,8 +5,10 @@
 namespace ridgeline::device {
 namespace {
 
-constexpr KernelEntry library(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
-  return {op, "onednn", Provider::library, factory, kOnednnStorage, Arithmetic::f32, {Reproducibility::fast, true}};
+// How fast: KernelEntry::speed.
+constexpr KernelEntry library(std::string_view op, KernelChoice (*factory)(const KernelRequest&), double speed = 0.85) {
+  return {op,   "onednn", Provider::library, factory, kOnednnStorage, Arithmetic::f32, {Reproducibility::fast, true},
+          speed};
 }
 
 constexpr KernelEntry chunked(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
@@ -16,7 +18,8 @@ constexpr KernelEntry chunked(std::string_view op, KernelChoice (*factory)(const
           factory,
           kOnednnStorage,
           Arithmetic::f32,
-          {Reproducibility::deterministic, true}};
+          {Reproducibility::deterministic, true},
+          0.8};
 }
 
 constexpr KernelEntry kTable[] = {
@@ -30,9 +33,9 @@ constexpr KernelEntry kTable[] = {
     library("dense_bwd_data", make_onednn_dense_bwd_data),
     library("dense_bwd_weights", make_onednn_dense_bwd_weights),
     library("max_pool_bwd", make_onednn_max_pool_bwd),
-    library("avg_pool", make_onednn_avg_pool),
+    library("avg_pool", make_onednn_avg_pool, 1.1),
     library("avg_pool_bwd", make_onednn_avg_pool_bwd),
-    library("lrn", make_onednn_lrn),
+    library("lrn", make_onednn_lrn, 1.1),
     library("lrn_bwd", make_onednn_lrn_bwd),
     library("batch_norm_train", make_onednn_batch_norm_train),
     library("batch_norm_bwd", make_onednn_batch_norm_bwd),

@@ -177,8 +177,12 @@ class PixelGradients final : public Kernel {
   std::int64_t sums_ = 0, threads_at_ = 0, thread_floats_ = 0, slices_floats_ = 0;
 };
 
-KernelChoice make_backward_weights(const KernelRequest& request, bool only_where_faster) {
-  const auto choice = pixels_of(request, request.inputs[0].type, request.outputs[0].type, request.inputs[1].type);
+std::variant<Pixels, Refusal> weights_pixels(const KernelRequest& request) {
+  return pixels_of(request, request.inputs[0].type, request.outputs[0].type, request.inputs[1].type);
+}
+
+KernelChoice make_backward_weights(const KernelRequest& request) {
+  const auto choice = weights_pixels(request);
   if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
   const auto& p = std::get<Pixels>(choice);
   const bool bias = request.outputs.size() > 1;
@@ -186,9 +190,6 @@ KernelChoice make_backward_weights(const KernelRequest& request, bool only_where
     if (result.type.dtype != DType::f32) return Refusal{"bf16 gradients of weights: this kernel gives f32"};
   }
   if (request.inputs[1].type.dtype != p.type) return Refusal{"x and dy of two types"};
-  if (only_where_faster) {
-    if (auto refusal = slower(p)) return *refusal;
-  }
   auto kernel = value_kernel<PixelGradients>(p.type, p, bias, summing_team(request));
   kernel->name = own_name("pixels " + request.def.name);
   return kernel;
@@ -198,10 +199,13 @@ KernelChoice make_backward_weights(const KernelRequest& request, bool only_where
 }  // namespace pixels
 
 KernelChoice make_pixels_conv2d_bwd_weights(const KernelRequest& request) {
-  return pixels::make_backward_weights(request, true);
+  return pixels::make_backward_weights(request);
 }
-KernelChoice make_any_pixels_conv2d_bwd_weights(const KernelRequest& request) {
-  return pixels::make_backward_weights(request, false);
+
+double pixels_conv2d_bwd_weights_share(const KernelRequest& request) {
+  const auto choice = pixels::weights_pixels(request);
+  const auto* p = std::get_if<pixels::Pixels>(&choice);
+  return p == nullptr ? pixels::kElsewhere : pixels::share_of(*p);
 }
 
 }  // namespace ridgeline::device

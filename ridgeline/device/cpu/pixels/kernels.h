@@ -9,16 +9,15 @@
 
 namespace ridgeline::device {
 
-// Where they are measured to be faster than the library; `any` wherever they can. In f32 channels and filters of the
-// first two are multiples of 16.
+// Beside each how fast it is (KernelEntry::share). In f32 channels and filters of the first two are multiples of 16.
 
 // products.cpp
 KernelChoice make_pixels_conv2d(const KernelRequest& request);
-KernelChoice make_any_pixels_conv2d(const KernelRequest& request);
+double pixels_conv2d_share(const KernelRequest& request);
 KernelChoice make_pixels_conv2d_bwd_data(const KernelRequest& request);
-KernelChoice make_any_pixels_conv2d_bwd_data(const KernelRequest& request);
+double pixels_conv2d_bwd_data_share(const KernelRequest& request);
 // gradients.cpp
 KernelChoice make_pixels_conv2d_bwd_weights(const KernelRequest& request);
-KernelChoice make_any_pixels_conv2d_bwd_weights(const KernelRequest& request);
+double pixels_conv2d_bwd_weights_share(const KernelRequest& request);
 
 }  // namespace ridgeline::device

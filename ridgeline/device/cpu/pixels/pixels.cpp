@@ -17,16 +17,11 @@ std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const Valu
   return p;
 }
 
-std::optional<Refusal> slower(const Pixels& p) {
+double share_of(const Pixels& p) {
   constexpr std::int64_t kLeastPixels = 1536, kLeastChannels = 64;
-  if (p.type == DType::bf16 && fast_bf16_dots()) return Refusal{"bf16 where dot products are faster"};
-  if (p.count() < kLeastPixels) return Refusal{std::to_string(p.count()) + " pixels: the library may be as fast"};
-  if (p.columns() < kLeastChannels || p.k < kLeastChannels) {
-    return Refusal{std::to_string(p.columns()) + " columns and " + std::to_string(p.k) +
-                   " filters: the library may be as fast"};
-  }
-  if (!p.single() && !p.strided()) return Refusal{"a window without strides: the library may be as fast"};
-  return std::nullopt;
+  if (p.type == DType::bf16 && fast_bf16_dots()) return kElsewhere;  // dot products are faster
+  const bool large = p.count() >= kLeastPixels && p.columns() >= kLeastChannels && p.k >= kLeastChannels;
+  return large && (p.single() || p.strided()) ? 1 : kElsewhere;
 }
 
 }  // namespace ridgeline::device::pixels

@@ -41,7 +41,9 @@ struct Pixels {
 std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const ValueType& x, const ValueType& w,
                                         const ValueType& y);
 
-// Where the library is as fast, or was not compared: over other shapes than docs/device-pixels.md lists.
-std::optional<Refusal> slower(const Pixels& p);
+// KernelEntry::share: 1 where these were measured to be faster than the library's, the shapes that
+// docs/device-pixels.md lists.
+double share_of(const Pixels& p);
+constexpr double kElsewhere = 0.55;
 
 }  // namespace ridgeline::device::pixels

@@ -217,7 +217,7 @@ class PixelProducts final : public Kernel {
   std::int64_t in_ = 0, sums_ = 0, thread_floats_ = 0, threads_at_ = 0;
 };
 
-std::optional<Refusal> refusal_of(const KernelRequest& request, const Pixels& p, bool only_where_faster) {
+std::optional<Refusal> refusal_of(const KernelRequest& request, const Pixels& p) {
   if (p.type == DType::f32 && (p.c % kVectorFloats != 0 || p.k % kVectorFloats != 0)) {
     return Refusal{std::to_string(p.c) + " channels and " + std::to_string(p.k) +
                    " filters: in f32 this kernel takes multiples of " + std::to_string(kVectorFloats)};
@@ -225,7 +225,7 @@ std::optional<Refusal> refusal_of(const KernelRequest& request, const Pixels& p,
   for (const KernelOperand* operand : {&request.inputs[0], &request.inputs[1], &request.outputs[0]}) {
     if (operand->type.dtype != p.type) return Refusal{"operands and results of two types"};
   }
-  return only_where_faster ? slower(p) : std::nullopt;
+  return std::nullopt;
 }
 
 KernelChoice make_kernel(const KernelRequest& request, const Pixels& p, const std::vector<Part>& parts, bool turned,
@@ -236,27 +236,38 @@ KernelChoice make_kernel(const KernelRequest& request, const Pixels& p, const st
   return kernel;
 }
 
-KernelChoice make_forward(const KernelRequest& request, bool only_where_faster) {
+std::variant<Pixels, Refusal> forward_pixels(const KernelRequest& request) {
+  return pixels_of(request, request.inputs[0].type, request.inputs[1].type, request.outputs[0].type);
+}
+
+std::variant<Pixels, Refusal> backward_pixels(const KernelRequest& request) {
+  return pixels_of(request, request.outputs[0].type, request.inputs[1].type, request.inputs[0].type);
+}
+
+// Of the sums and what follows them.
+After after_of(const KernelRequest& request) {
+  return {request.inputs.size() > 2, request.node.attributes.string("activation") == "relu"};
+}
+
+KernelChoice make_forward(const KernelRequest& request) {
   if (request.inputs.size() > 3) return Refusal{"an addend"};
   const std::string& activation = request.node.attributes.string("activation");
-  const After after{request.inputs.size() > 2, activation == "relu"};
+  const After after = after_of(request);
   if (activation != "none" && !after.relu) return Refusal{"activation " + activation};
   if (after.bias && request.inputs[2].type.dtype != DType::f32) return Refusal{"a bias that is not f32"};
-  const auto choice = pixels_of(request, request.inputs[0].type, request.inputs[1].type, request.outputs[0].type);
+  const auto choice = forward_pixels(request);
   if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
   const auto& p = std::get<Pixels>(choice);
-  if (auto refusal = refusal_of(request, p, only_where_faster)) return *refusal;
-  if (only_where_faster && p.type == DType::f32 && !after.nothing())
-    return Refusal{"a bias or an activation: the library may be as fast"};
+  if (auto refusal = refusal_of(request, p)) return *refusal;
   return make_kernel(request, p, {forward_part(p)}, false, after);
 }
 
-KernelChoice make_backward_data(const KernelRequest& request, bool only_where_faster) {
+KernelChoice make_backward_data(const KernelRequest& request) {
   if (request.inputs.size() > 2) return Refusal{"a gate"};
-  const auto choice = pixels_of(request, request.outputs[0].type, request.inputs[1].type, request.inputs[0].type);
+  const auto choice = backward_pixels(request);
   if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
   const auto& p = std::get<Pixels>(choice);
-  if (auto refusal = refusal_of(request, p, only_where_faster)) return *refusal;
+  if (auto refusal = refusal_of(request, p)) return *refusal;
   if (p.strided() && p.window.dilation != std::array<std::int64_t, 2>{1, 1})
     return Refusal{"strides and dilation: this kernel takes one of them"};
   return make_kernel(request, p, gradient_parts(p), true);
@@ -265,14 +276,21 @@ KernelChoice make_backward_data(const KernelRequest& request, bool only_where_fa
 }  // namespace
 }  // namespace pixels
 
-KernelChoice make_pixels_conv2d(const KernelRequest& request) { return pixels::make_forward(request, true); }
-KernelChoice make_any_pixels_conv2d(const KernelRequest& request) { return pixels::make_forward(request, false); }
+KernelChoice make_pixels_conv2d(const KernelRequest& request) { return pixels::make_forward(request); }
+KernelChoice make_pixels_conv2d_bwd_data(const KernelRequest& request) { return pixels::make_backward_data(request); }
 
-KernelChoice make_pixels_conv2d_bwd_data(const KernelRequest& request) {
-  return pixels::make_backward_data(request, true);
+double pixels_conv2d_share(const KernelRequest& request) {
+  const auto choice = pixels::forward_pixels(request);
+  const auto* p = std::get_if<pixels::Pixels>(&choice);
+  // In f32 the library is as fast with a bias or an activation.
+  if (p == nullptr || (p->type == DType::f32 && !pixels::after_of(request).nothing())) return pixels::kElsewhere;
+  return pixels::share_of(*p);
 }
-KernelChoice make_any_pixels_conv2d_bwd_data(const KernelRequest& request) {
-  return pixels::make_backward_data(request, false);
+
+double pixels_conv2d_bwd_data_share(const KernelRequest& request) {
+  const auto choice = pixels::backward_pixels(request);
+  const auto* p = std::get_if<pixels::Pixels>(&choice);
+  return p == nullptr ? pixels::kElsewhere : pixels::share_of(*p);
 }
 
 }  // namespace ridgeline::device

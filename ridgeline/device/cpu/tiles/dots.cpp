@@ -35,36 +35,31 @@ bool library_backward_weights(const tiles::Convolution& c) {
 // Whether that was measured for such convolutions.
 bool known(const tiles::Convolution& c) { return c.groups == 1 && c.window.dilation == tiles::Pair{1, 1}; }
 
-// What `make` gives, unless the library is faster at it.
-KernelChoice unless_slower(const KernelRequest& request, KernelChoice (*make)(const KernelRequest&),
-                           const tiles::Convolution& c, bool (*library)(const tiles::Convolution&)) {
-  KernelChoice choice = make(request);
-  if (!std::holds_alternative<Refusal>(choice) && known(c) && library(c)) return Refusal{"the library may be faster"};
-  return choice;
+double share_of(const tiles::Convolution& c, bool (*library)(const tiles::Convolution&)) {
+  constexpr double kElsewhere = 0.46;
+  return known(c) && library(c) ? kElsewhere : 1;
 }
 
 }  // namespace
 
-KernelChoice make_dots_conv2d(const KernelRequest& request) {
+double dots_conv2d_share(const KernelRequest& request) {
   const auto &x = request.inputs[0].type, &w = request.inputs[1].type, &y = request.outputs[0].type;
-  return unless_slower(request, make_any_dots_conv2d, tiles::convolution_of(request, x, w, y), library_forward);
+  return share_of(tiles::convolution_of(request, x, w, y), library_forward);
 }
-KernelChoice make_dots_conv2d_bwd_data(const KernelRequest& request) {
+double dots_conv2d_bwd_data_share(const KernelRequest& request) {
   const auto &dy = request.inputs[0].type, &w = request.inputs[1].type, &dx = request.outputs[0].type;
-  return unless_slower(request, make_any_dots_conv2d_bwd_data, tiles::convolution_of(request, dx, w, dy),
-                       library_backward_data);
+  return share_of(tiles::convolution_of(request, dx, w, dy), library_backward_data);
 }
-KernelChoice make_dots_conv2d_bwd_weights(const KernelRequest& request) {
+double dots_conv2d_bwd_weights_share(const KernelRequest& request) {
   const auto &x = request.inputs[0].type, &dy = request.inputs[1].type, &dw = request.outputs[0].type;
-  return unless_slower(request, make_any_dots_conv2d_bwd_weights, tiles::convolution_of(request, x, dw, dy),
-                       library_backward_weights);
+  return share_of(tiles::convolution_of(request, x, dw, dy), library_backward_weights);
 }
 
-KernelChoice make_any_dots_conv2d(const KernelRequest& request) { return on_dots(request, tiles::make_forward); }
-KernelChoice make_any_dots_conv2d_bwd_data(const KernelRequest& request) {
+KernelChoice make_dots_conv2d(const KernelRequest& request) { return on_dots(request, tiles::make_forward); }
+KernelChoice make_dots_conv2d_bwd_data(const KernelRequest& request) {
   return on_dots(request, tiles::make_backward_data);
 }
-KernelChoice make_any_dots_conv2d_bwd_weights(const KernelRequest& request) {
+KernelChoice make_dots_conv2d_bwd_weights(const KernelRequest& request) {
   return on_dots(request, tiles::make_backward_weights);
 }
 KernelChoice make_dots_conv2d_max_pool(const KernelRequest& request) {

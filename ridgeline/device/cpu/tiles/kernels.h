@@ -25,17 +25,17 @@ KernelChoice make_amx_dense_bwd_data(const KernelRequest& request);
 KernelChoice make_amx_dense_bwd_weights(const KernelRequest& request);
 KernelChoice make_amx_dense_update(const KernelRequest& request);
 
-// The same by dot products, where these are fast and the instruction set in force has no tiles (dots.cpp). Convolutions
-// that the kernel library was faster at are refused, but for the `any` factories.
+// The same by dot products, where these are fast and the instruction set in force has no tiles (dots.cpp), and how fast
+// they are (KernelEntry::share).
 KernelChoice make_dots_conv2d(const KernelRequest& request);
 KernelChoice make_dots_conv2d_max_pool(const KernelRequest& request);
 KernelChoice make_dots_conv2d_bwd_data(const KernelRequest& request);
 KernelChoice make_dots_conv2d_bwd_weights(const KernelRequest& request);
 KernelChoice make_dots_conv2d_max_pool_bwd_data(const KernelRequest& request);
 KernelChoice make_dots_conv2d_max_pool_bwd_weights(const KernelRequest& request);
-KernelChoice make_any_dots_conv2d(const KernelRequest& request);
-KernelChoice make_any_dots_conv2d_bwd_data(const KernelRequest& request);
-KernelChoice make_any_dots_conv2d_bwd_weights(const KernelRequest& request);
+double dots_conv2d_share(const KernelRequest& request);
+double dots_conv2d_bwd_data_share(const KernelRequest& request);
+double dots_conv2d_bwd_weights_share(const KernelRequest& request);
 KernelChoice make_dots_dense(const KernelRequest& request);
 KernelChoice make_dots_dense_bwd_data(const KernelRequest& request);
 KernelChoice make_dots_dense_bwd_weights(const KernelRequest& request);

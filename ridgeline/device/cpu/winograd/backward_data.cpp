@@ -54,11 +54,15 @@ bool results_are_near(const Task& task) {
   });
 }
 
+std::variant<Task, Refusal> backward_data_task(const KernelRequest& request, const Wish& wish) {
+  return task_of(request, Pass::backward_data, request.outputs[0].type, request.inputs[1].type, request.inputs[0].type,
+                 wish);
+}
+
 }  // namespace
 
 KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) {
-  const auto task = task_of(request, Pass::backward_data, request.outputs[0].type, request.inputs[1].type,
-                            request.inputs[0].type, wish);
+  const auto task = backward_data_task(request, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
   const Task& made = std::get<Task>(task);
   // Measured: what the gate else drives out of the second cache costs more than relu_grad by itself.
@@ -70,11 +74,11 @@ KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) 
 }  // namespace winograd
 
 KernelChoice make_winograd_conv2d_bwd_data(const KernelRequest& request) {
-  return winograd::make_backward_data(request, {});
+  return winograd::wherever_it_can(request, winograd::make_backward_data);
 }
 
-KernelChoice make_any_winograd_conv2d_bwd_data(const KernelRequest& request) {
-  return winograd::make_backward_data(request, {.only_where_faster = false});
+double winograd_conv2d_bwd_data_share(const KernelRequest& request) {
+  return winograd::share_of(winograd::backward_data_task(request, {}));
 }
 
 }  // namespace ridgeline::device

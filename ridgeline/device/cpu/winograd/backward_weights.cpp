@@ -287,11 +287,15 @@ class BackwardWeightsKernel final : public Kernel {
   std::vector<RegionGradient<Pixel>> regions_;
 };
 
+std::variant<Task, Refusal> backward_weights_task(const KernelRequest& request, const Wish& wish) {
+  return task_of(request, Pass::backward_weights, request.inputs[0].type, request.outputs[0].type,
+                 request.inputs[1].type, wish);
+}
+
 }  // namespace
 
 KernelChoice make_backward_weights(const KernelRequest& request, const Wish& wish) {
-  const auto task = task_of(request, Pass::backward_weights, request.inputs[0].type, request.outputs[0].type,
-                            request.inputs[1].type, wish);
+  const auto task = backward_weights_task(request, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
   return kernel_for<BackwardWeightsKernel>(request, Pass::backward_weights, std::get<Task>(task),
                                            request.outputs.size() == 2, summing_team(request));
@@ -300,11 +304,11 @@ KernelChoice make_backward_weights(const KernelRequest& request, const Wish& wis
 }  // namespace winograd
 
 KernelChoice make_winograd_conv2d_bwd_weights(const KernelRequest& request) {
-  return winograd::make_backward_weights(request, {});
+  return winograd::wherever_it_can(request, winograd::make_backward_weights);
 }
 
-KernelChoice make_any_winograd_conv2d_bwd_weights(const KernelRequest& request) {
-  return winograd::make_backward_weights(request, {.only_where_faster = false});
+double winograd_conv2d_bwd_weights_share(const KernelRequest& request) {
+  return winograd::share_of(winograd::backward_weights_task(request, {}));
 }
 
 }  // namespace ridgeline::device

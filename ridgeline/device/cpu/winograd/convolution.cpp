@@ -189,6 +189,21 @@ std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, con
   return task;
 }
 
+KernelChoice wherever_it_can(const KernelRequest& request, KernelChoice (*make)(const KernelRequest&, const Wish&)) {
+  KernelChoice choice = make(request, {});
+  const auto wide = [](const KernelOperand& operand) { return operand.type.dtype == DType::f32; };
+  if (!std::holds_alternative<Refusal>(choice) || !std::all_of(request.inputs.begin(), request.inputs.end(), wide) ||
+      !std::all_of(request.outputs.begin(), request.outputs.end(), wide)) {
+    return choice;
+  }
+  return make(request, {.only_where_faster = false});
+}
+
+double share_of(const std::variant<Task, Refusal>& task) {
+  constexpr double kElsewhere = 0.39;
+  return std::holds_alternative<Task>(task) ? 1 : kElsewhere;
+}
+
 double multiplications_share(const Task& task, Pass pass) {
   const Convolution& convolution = task.convolution;
   const Correlation c = convolution.correlation(pass);

@@ -120,10 +120,12 @@ KernelChoice make_pooled_forward(const KernelRequest& request, const Wish& wish)
 
 }  // namespace winograd
 
-KernelChoice make_winograd_conv2d(const KernelRequest& request) { return winograd::make_forward(request, {}); }
+KernelChoice make_winograd_conv2d(const KernelRequest& request) {
+  return winograd::wherever_it_can(request, winograd::make_forward);
+}
 
-KernelChoice make_any_winograd_conv2d(const KernelRequest& request) {
-  return winograd::make_forward(request, {.only_where_faster = false});
+double winograd_conv2d_share(const KernelRequest& request) {
+  return winograd::share_of(winograd::forward_task(request, request.outputs[0].type, {}));
 }
 
 KernelChoice make_winograd_conv2d_max_pool(const KernelRequest& request) {

@@ -10,16 +10,15 @@
 
 namespace ridgeline::device {
 
-// Where they were measured to be faster than the library.
+// Beside each how fast it is (KernelEntry::share).
 KernelChoice make_winograd_conv2d(const KernelRequest& request);
+double winograd_conv2d_share(const KernelRequest& request);
 KernelChoice make_winograd_conv2d_bwd_data(const KernelRequest& request);
+double winograd_conv2d_bwd_data_share(const KernelRequest& request);
 KernelChoice make_winograd_conv2d_bwd_weights(const KernelRequest& request);
+double winograd_conv2d_bwd_weights_share(const KernelRequest& request);
 // With the max pooling behind it, of batches that give each thread some images.
 KernelChoice make_winograd_conv2d_max_pool(const KernelRequest& request);
-// Wherever they can: behind the library, for what it refuses.
-KernelChoice make_any_winograd_conv2d(const KernelRequest& request);
-KernelChoice make_any_winograd_conv2d_bwd_data(const KernelRequest& request);
-KernelChoice make_any_winograd_conv2d_bwd_weights(const KernelRequest& request);
 
 namespace winograd {
 
