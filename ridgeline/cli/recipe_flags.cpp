@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "ridgeline/cli/giving_way.h"
+#include "ridgeline/cli/replaced_settings.h"
 #include "ridgeline/cli/optimization_flags.h"
 #include "ridgeline/cli/presets.h"
 #include "ridgeline/core/error.h"

@@ -89,8 +89,8 @@ TEST(Presets, AreOverriddenByFlagsAndHoldTheirChoices) {
 }
 
 // What a preset says in one way, the command line may say in another.
-TEST(Presets, GiveWayToFlagsThatTakeTheirPlace) {
-  const std::string root = ridgeline::testing::temporary_directory() + "/giving_way";
+TEST(Presets, AreReplacedByFlagsThatSayTheSameInAnotherWay) {
+  const std::string root = ridgeline::testing::temporary_directory() + "/replaced";
   const std::string there = " --data_dir=/nowhere --log_dir=" + root;
   const auto preset_line = [&](const std::string& words) {
     const Outcome outcome = run("train " + words + there);

@@ -44,12 +44,13 @@ struct Recipe {
   double random_erasing = 0;         // share of the training images that lose a rectangle
   double mixup = 0, cutmix = 0;      // of training batches, see data/standard/standard_pipeline.h; 0: off
   bool flip = true;                  // training mirrors half of the images
-  // "apply": pictures are turned as Exif says; "ignore": they are not; empty: training ignores it, and what has a
-  // checkpoint or a model file does as that says.
+  // "apply": turn pictures as their Exif says. "ignore": do not. Empty: a training ignores Exif; evaluations and
+  // predictions do what the checkpoint or the model file says.
   std::string exif_orientation;
-  // "balanced": the loss of an image counts the more the rarer its class is; "none".
+  // "balanced": the loss of an image is weighted, more for a rare class; "none": all count alike.
   std::string class_weights = "none";
-  // Of training: "shuffle", all images in a random order; "balanced", images are drawn so that classes come alike.
+  // What an epoch of training reads: "shuffle": every image once; "balanced": images drawn so that all classes come
+  // equally often.
   std::string sampler = "shuffle";
   bool eval_drop_remainder = false;
   std::string split;  // the part that an evaluation reads: train, val or test; empty: that for validation
