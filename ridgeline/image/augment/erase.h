@@ -20,8 +20,8 @@ struct ErasingRule {
 void check_erasing_rule(const ErasingRule& rule);
 
 // The rectangle of torchvision's RandomErasing.get_params. Each attempt draws an area (uniform) and a ratio
-// (log-uniform), and rounds the sides half to even; it is accepted if both are smaller than the image's. Then a row and a
-// column are drawn. nullopt after ten attempts: the image stays as it is. The caller draws before whether to erase at
+// (log-uniform), and rounds the sides half to even; it is accepted if both are smaller than the image's. Then a row and
+// a column are drawn. nullopt after ten attempts: the image stays as it is. The caller draws before whether to erase at
 // all (torchvision's p).
 std::optional<Box> draw_erasing_box(Size image, const ErasingRule& rule, SampleRandom& random);
 
