@@ -68,14 +68,19 @@ def on_files(files, config):
 
 
 def spaced(lines):
-    """Empty lines in front of lists, four spaces where a list has two in front of what belongs to an item."""
-    before, fence = "", False
+    """Empty lines in front of lists, and four spaces in front of what belongs to an item."""
+    before, fence, width = "", False, 0
     for line in lines:
+        item = None if fence else ITEM.match(line)
         if line.lstrip().startswith("```"):
             fence = not fence
-        elif not fence and ITEM.match(line) and before.strip() and not ITEM.match(before) and not before.startswith(" "):
+        elif item and before.strip() and not width:
             yield ""
-        yield line
+        if item:
+            width = item.end()
+        elif line.strip() and not line.startswith(" " * min(width, 2)):
+            width = 0
+        yield " " * (4 - width) + line if width and not item and line.startswith("  ") else line
         before = line
 
 
