@@ -57,11 +57,11 @@ struct Recipe {
   // Of tar archives: "auto", or where the class stands (data/standard/archive_classes.h).
   std::string label_field = "auto";
   bool allow_missing_shards = false;  // of records; else a shard that is missing or empty ends the run
-  // Share of the images of class folders that is held back for validation, where there is no such part; 0: none.
+  // If class folders have no validation part: the share of their images that is held back as one; 0: none.
   double validation_split = 0;
-  // Of the training, and of each evaluation anew. Under skip the training step has a mask, by which loss, gradients and
-  // batch statistics leave bad samples out. An evaluation leaves them out under skip and under replace, as another
-  // image in their place would count twice.
+  // For the training; each evaluation counts bad samples from 0. Under skip the training step has a mask, by which
+  // loss, gradients and batch statistics leave bad samples out. An evaluation leaves them out under skip and under
+  // replace, since an image that replaced one would count twice.
   data::BadSampleOptions bad_samples;
 
   // Model.
@@ -83,7 +83,7 @@ struct Recipe {
   bool label_smoothing_of_checkpoint = true;  // in an evaluation of checkpoints that tell it, whatever stands above
   std::uint64_t seed = 1;
   std::vector<std::string> metrics;  // of evaluations, beside top-1, top-5 and loss: names of metric/table.h
-  // Of the best evaluation: the run ends when so many after it were not better; 0: never.
+  // The run ends when so many evaluations behind the best one were not better; 0: never.
   std::int64_t early_stopping = 0;
 
   // The loop.
