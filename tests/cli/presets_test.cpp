@@ -63,9 +63,9 @@ TEST(Presets, ThatComeWithTheProgramAreListedAndEachIsUnderstood) {
   }
   expect(run("train --preset=alexnet_8p --data_dir=/nowhere"), 2,
          {"--rank_size=8, but this process is one of 1: start 8 with ridgeline launch --ranks 8"});
-  expect(
-      run("train --preset=resnet19"), 2,
-      {"unknown preset 'resnet19': did you mean 'resnet18'?", "alexnet_1p, alexnet_8p, alexnet_cuda, alexnet_mindspore", "*.yaml"});
+  expect(run("train --preset=resnet19"), 2,
+         {"unknown preset 'resnet19': did you mean 'resnet18'?",
+          "alexnet_1p, alexnet_8p, alexnet_cuda, alexnet_mindspore", "*.yaml"});
 }
 
 TEST(Presets, AreOverriddenByFlagsAndHoldTheirChoices) {
