@@ -1,6 +1,6 @@
 # A front for CMake: every target does the set-up that it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build own cuda train test bench check format asan tsan clean
+.PHONY: help setup build own cuda train test bench check format docs asan tsan clean
 
 help:
 	@echo "make train    set up, build, draw the shapes data set, train AlexNet on it and evaluate"
@@ -10,6 +10,7 @@ help:
 	@echo "make cuda     set up and build with the CUDA device (no card needed): build-cuda/ridgeline, libridgeline_cuda.so"
 	@echo "make bench    time the compiled training step against this machine's limit"
 	@echo "make check    clang-format and clang-tidy (pinned, in .venv); make format rewrites the files"
+	@echo "make docs     the site of docs/ in build/site (MkDocs, pinned, in build/docs-venv)"
 	@echo "make asan     the tests again under the address and undefined-behaviour sanitizers"
 	@echo "make tsan     data engine, queues, ranks, executor and trainer again under the thread sanitizer"
 	@echo "make clean    remove the build folders (not .deps, .venv, runs)"
@@ -54,6 +55,9 @@ check: setup
 
 format:
 	@scripts/check.sh --fix
+
+docs:
+	@scripts/docs.sh
 
 clean:
 	rm -rf build build-own build-cuda build-debug build-asan build-tsan

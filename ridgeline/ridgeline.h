@@ -26,7 +26,7 @@
 #include "ridgeline/optim/rmsprop.h"
 #include "ridgeline/optim/schedules.h"
 
-// Runs, and what hangs on them.
+// Runs and their callbacks.
 #include "ridgeline/train/callback/accelerator.h"
 #include "ridgeline/train/callback/checkpoint_saver.h"
 #include "ridgeline/train/callback/early_stopping.h"

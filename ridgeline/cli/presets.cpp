@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "ridgeline/cli/giving_way.h"
+#include "ridgeline/cli/replaced_settings.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"

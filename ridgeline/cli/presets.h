@@ -33,7 +33,7 @@ struct Preset {
 Preset read_preset(const std::string& yaml, const std::string& where, const std::vector<std::string>& flags);
 
 // The words of the command line behind those that its --preset stands for, without what they take the place of
-// (giving_way.h) and without the settings that are `off`. A line on standard error says which they
+// (replaced_settings.h) and without the settings that are `off`. A line on standard error says which they
 // are. Errors (usage) as above, for an unknown name, and for a word that is none of the preset's choices.
 std::vector<std::string> with_preset(const std::vector<std::string>& words, const std::vector<std::string>& off);
 

@@ -6,9 +6,9 @@
 #include <charconv>
 #include <cstdio>
 
-#include "ridgeline/cli/giving_way.h"
 #include "ridgeline/cli/optimization_flags.h"
 #include "ridgeline/cli/presets.h"
+#include "ridgeline/cli/replaced_settings.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/train/recipe/duration.h"

@@ -11,13 +11,13 @@
 
 namespace ridgeline::cli {
 
-// All of them.
+// Adds all flags of a recipe.
 void add_recipe_flags(Command& app, train::RecipeArguments& arguments);
-// Those that do something in an evaluation of checkpoints. The others of the recipe are an Error (usage), not one about
-// an unknown flag: call refuse_training_flags() before parsing.
+// Adds the flags that do something in an evaluation of checkpoints. Call refuse_training_flags() before parsing: it
+// says of the recipe's other flags that they are for trainings, where the parser would call them unknown.
 void add_evaluation_flags(Command& app, train::RecipeArguments& arguments);
 void refuse_training_flags(const std::vector<std::string>& words);
-// Some, by name, under one heading.
+// Adds some flags, by name, under one heading.
 void add_recipe_flags(Command& app, train::RecipeArguments& arguments, std::initializer_list<std::string_view> names,
                       const std::string& group = "Options");
 // The words of the command line, behind what the file of their --run_config says, as flags: the last of two counts.

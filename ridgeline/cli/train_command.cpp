@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "ridgeline/cli/commands.h"
-#include "ridgeline/cli/giving_way.h"
 #include "ridgeline/cli/recipe_flags.h"
+#include "ridgeline/cli/replaced_settings.h"
 #include "ridgeline/comm/rank_environment.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"

@@ -17,13 +17,13 @@ class Event {
   virtual ~Event() = default;
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  // Whose streams record it.
+  // The device whose streams record this event.
   const Device& device() const { return device_; }
-  // The host waits until it is reached; throws the error of the work in front of it. Any thread.
+  // Makes the host wait until the work in front of the event is done; throws the error of that work. Any thread.
   virtual void wait() = 0;
-  // Whether it is reached; throws then where wait() would.
+  // Whether that work is done. If it is and failed, this throws as wait() does.
   virtual bool reached() = 0;
-  // When it was reached, by the host's clock. Of a timed event (Device::make_timed_event) that is reached.
+  // When that work was done, by the host's clock. Only for an event of Device::make_timed_event, once it is reached.
   virtual std::chrono::steady_clock::time_point when() = 0;
 
  private:

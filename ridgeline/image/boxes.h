@@ -21,7 +21,7 @@ void crop_boxes(std::span<ObjectBox> boxes, Size image, const Box& crop);
 void pad_boxes(std::span<ObjectBox> boxes, Size image, const Border& border);
 void flip_boxes_horizontal(std::span<ObjectBox> boxes);
 void flip_boxes_vertical(std::span<ObjectBox> boxes);
-// Of the stored picture, to those of the upright one (orientation.h).
+// Turns boxes of the picture as it is stored into boxes of the upright picture (orientation.h).
 void turn_boxes_upright(std::span<ObjectBox> boxes, int orientation);
 // The smallest upright box around the warped one. An Error for a matrix that has no inverse.
 void warp_boxes(std::span<ObjectBox> boxes, Size image, const AffineMatrix& matrix, Size out);

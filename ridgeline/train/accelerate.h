@@ -38,8 +38,8 @@ struct ExperimentalConfig {
 // `options` with the mixed mode of that type in the place of its mode. Only where the mode is must_keep_origin_dtype
 // (or amp_level O0, which is the same), allow_fp32_to_fp16, origin or not given; else an Error (usage).
 PrecisionOptions reduced_precision(const AccelerateMode& mode, const PrecisionOptions& options);
-// The options of a run's other steps and of its evaluations: changes of op lists are the reduced precision's alone.
-// Those given where there is no mode.
+// The options of a run's other steps and of its evaluations, without changes of op lists, which are for the reduced
+// precision alone. Without a mode: `options` as they are.
 PrecisionOptions original_precision(const std::optional<AccelerateMode>& mode, const PrecisionOptions& options);
 // For the log, both: lines as describe() (precision_options.h) has them.
 std::vector<std::string> describe(const AccelerateMode& mode, const PrecisionOptions& options);
@@ -50,10 +50,10 @@ struct TrainingProgress {
   std::optional<std::int64_t> step_now, total_step;
   std::optional<double> loss_now, target_loss;
 };
-// What the environment says in its place. A value that is no number is an Error (usage).
+// `progress` with what the environment says instead. A value that is no number is an Error (usage).
 TrainingProgress with_environment(TrainingProgress progress);
 
-// An Error (usage) where what the trigger needs is told by nobody.
+// An Error (usage) if neither hook nor environment tells what the trigger needs.
 void check_progress(const AccelerateMode& mode, const TrainingProgress& progress);
 // The step asked for; for the trigger `step`.
 std::int64_t switch_step(const AccelerateMode& mode, const TrainingProgress& progress);

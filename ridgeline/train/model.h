@@ -61,13 +61,13 @@ class Model {
 
   // Compiles the step, makes slots and global_step, and draws the initial parameters. Of several ranks all do it, and
   // an Error on all of them says where their steps differ.
-  // `precision`: of the training step, where it is not that of the settings.
+  // `precision`: the precision of the training step, if it is another one than that of the settings.
   void prepare_training(const nn::TrainingOptions& options, const PrecisionPolicy* precision = nullptr);
-  // Of the training step without these passes, which is not made. After prepare_training().
+  // What the training step would launch without these passes; it is not made. After prepare_training().
   LaunchCounts count_without(const std::vector<std::string>& passes);
   void prepare_evaluation();
   void prepare_prediction();
-  // Each is an Error before its prepare_...().
+  // Each is an Error before the prepare_...() of the same name was called.
   Program& prediction() const;
   Program& training() const;
   Program& evaluation() const;
@@ -78,8 +78,8 @@ class Model {
   std::int64_t runs_done() const;
   // Whether a run may leave global_step as it is (accumulation, overflows).
   bool may_keep_step() const { return gradients_.may_keep_step(); }
-  // Of a training with a loss scale: whether a step that overflows does not count, the scale where it stays as it is,
-  // and how many steps in a row have overflowed so far.
+  // With a loss scale: whether a step that overflows is skipped; the scale, if it never changes; how many steps in a
+  // row have overflowed so far.
   bool skips_overflows() const { return gradients_.loss_scale && gradients_.loss_scale->skip_overflow; }
   std::optional<double> fixed_loss_scale() const;
   double overflows_in_a_row() const;

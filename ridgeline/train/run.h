@@ -42,8 +42,8 @@ struct SaveRules {
 };
 
 struct RunSetup {
-  // Of checkpoints, metrics.jsonl, TensorBoard's events and the log; nobody else may train into it while the run lives.
-  // Empty: nothing is kept, and each process begins anew.
+  // Gets checkpoints, metrics.jsonl, TensorBoard's events and the log. It is locked while the run lives. Empty: nothing
+  // is kept, and each process begins at step 0.
   std::string directory = "";
   std::uint64_t seed = 1;  // Model::set_seed(): of a network that is given by itself
   SaveRules save = {};
@@ -51,9 +51,9 @@ struct RunSetup {
   LogTo log_to = LogTo::file;
   SessionOptions session = {};
   RunRanks ranks = {};
-  // Of a step's batch over all ranks, a power of two: sums over rows are those of so many parts, added in pairs, so the
-  // bits do not follow from the number of ranks. The network is that of one part, and the session's bits are
-  // deterministic or portable. 0: a part a rank.
+  // A power of two. The batch of a step, over all ranks, is computed in so many parts, whose sums are added in pairs.
+  // So the bits do not depend on the number of ranks. The network must be that of one part, and the session's bits must
+  // be deterministic or portable. 0: a part for each rank.
   std::int64_t batch_parts = 0;
 };
 
@@ -117,7 +117,7 @@ struct RunResult {
   std::string best_path = "";
 };
 
-// Of a call that trains by epochs. None of it but `evaluate_every` and `patience` changes a bit.
+// Options of a call that trains by epochs. Only `evaluate_every` and `patience` change the bits of the result.
 struct EpochOptions {
   std::int64_t loop = 100;                    // most steps without the host
   const data::Dataset* validation = nullptr;  // is evaluated; null: nothing is
@@ -128,10 +128,10 @@ struct EpochOptions {
 
 class Run {
  public:
-  // Session, lock, log and ranks. The model comes by begin().
+  // Makes session, lock, log and ranks; begin() makes the model.
   explicit Run(RunSetup setup);
-  // Of a network of one's own, whose batches are those of this rank. Goes on from the newest checkpoint of the
-  // directory that is whole; one of another network or seed is an Error.
+  // A run of this network, whose batches are those of this rank. It goes on from the newest whole checkpoint of the
+  // directory; a checkpoint of another network or seed is an Error.
   Run(nn::Network network, const nn::TrainingOptions& training, RunSetup setup = {});
   ~Run();
   Run(const Run&) = delete;

@@ -11,8 +11,8 @@
 
 namespace ridgeline::train {
 
-// Of the last profiled run of a training step. A gradient is finished by the launch of the node that makes an update's
-// gradient operand; an update that makes it itself counts as that launch.
+// The timeline of the last profiled run of a training step. A gradient is finished by the launch that makes the
+// gradient operand of an update; if the update makes it itself, by the launch of the update.
 comm::StepTimeline timeline_of(const Program& program);
 
 struct MeasuredStep {

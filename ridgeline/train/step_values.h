@@ -28,11 +28,11 @@ class StepValues {
   // One step, with what was bound to program(). An Error when the session was stopped.
   void run();
   Program& program() { return *program_; }
-  // In the order in which they are made, arguments first.
+  // The values of the step in the order in which they are made, arguments first.
   const std::vector<StepValue>& values() const { return values_; }
-  // Of the last run, in the order of values(): valid until the next.
+  // Value number `index` of values() as the last run made it; valid until the next run.
   Tensor tensor(std::size_t index) { return program_->output(index); }
-  // By the id that the value has in the given graph.
+  // The same for the value that has this id in the given graph.
   Tensor tensor_of(ValueId id) { return tensor(index_of(id)); }
   std::size_t index_of(ValueId id) const { return places_[static_cast<std::size_t>(id)]; }
   const Graph& graph() const { return graph_; }  // as it was given

@@ -23,7 +23,8 @@ struct StepLine {
   double total_loss = 0;  // with the L2 penalty
   double lr = 0;
   double batch_time = 0;  // seconds per iterations_per_loop steps
-  // Of the run so far, as their gradients overflowed; where there is a loss scale. A line of its own tells it.
+  // With a loss scale: the steps of the run so far that were skipped because gradients overflowed. Has a line of its
+  // own.
   std::optional<std::int64_t> skipped_steps = {};
 };
 // "step:   700  epoch:  0.6  FPS:33558.6, loss: 6.754, total_loss: 7.786  lr:0.00671  batch_time:3.051382"

@@ -63,9 +63,9 @@ TEST(Presets, ThatComeWithTheProgramAreListedAndEachIsUnderstood) {
   }
   expect(run("train --preset=alexnet_8p --data_dir=/nowhere"), 2,
          {"--rank_size=8, but this process is one of 1: start 8 with ridgeline launch --ranks 8"});
-  expect(
-      run("train --preset=resnet19"), 2,
-      {"unknown preset 'resnet19': did you mean 'resnet18'?", "alexnet_1p, alexnet_8p, alexnet_cuda, alexnet_mindspore", "*.yaml"});
+  expect(run("train --preset=resnet19"), 2,
+         {"unknown preset 'resnet19': did you mean 'resnet18'?",
+          "alexnet_1p, alexnet_8p, alexnet_cuda, alexnet_mindspore", "*.yaml"});
 }
 
 TEST(Presets, AreOverriddenByFlagsAndHoldTheirChoices) {
@@ -89,8 +89,8 @@ TEST(Presets, AreOverriddenByFlagsAndHoldTheirChoices) {
 }
 
 // What a preset says in one way, the command line may say in another.
-TEST(Presets, GiveWayToFlagsThatTakeTheirPlace) {
-  const std::string root = ridgeline::testing::temporary_directory() + "/giving_way";
+TEST(Presets, AreReplacedByFlagsThatSayTheSameInAnotherWay) {
+  const std::string root = ridgeline::testing::temporary_directory() + "/replaced";
   const std::string there = " --data_dir=/nowhere --log_dir=" + root;
   const auto preset_line = [&](const std::string& words) {
     const Outcome outcome = run("train " + words + there);

@@ -76,9 +76,9 @@ TEST(StrangeNames, AreEscapedInErrorsWarningsAndLogs) {
   const Outcome stopped = run(train);
   expect(stopped, 1, {"broken\\n", "not a JPEG, PNG, WebP or BMP"});
   expect_clean(stopped.text);
-  const Outcome endured = run(train + " --bad_samples=replace");
-  expect(endured, 0, {"warning: bad sample: ", "fl\\xe9urs/broken\\nfl\\xe9urs.jpg"});
-  expect_clean(endured.text);
+  const Outcome tolerated = run(train + " --bad_samples=replace");
+  expect(tolerated, 0, {"warning: bad sample: ", "fl\\xe9urs/broken\\nfl\\xe9urs.jpg"});
+  expect_clean(tolerated.text);
   expect_clean(read_file(log + "/linear_training.log"));
   const Outcome nowhere = run("dataset inspect --data_dir='/no\nsuch \x1b[31m\xe9'");
   expect(nowhere, 1, {"no such directory: /no\\nsuch \\x1b[31m\\xe9 (--data_dir)\n"});

@@ -12,7 +12,7 @@ TEST(Printable, LeavesOrdinaryNamesAlone) {
     EXPECT_EQ(printable(name), name);
 }
 
-TEST(Printable, EscapesWhatBreaksALineOrSteersATerminal) {
+TEST(Printable, EscapesWhatBreaksALineOrControlsATerminal) {
   EXPECT_EQ(printable("a\nb\r\tc"), "a\\nb\\r\\tc");
   EXPECT_EQ(printable("\x1b[2J\x07"), "\\x1b[2J\\x07");
   EXPECT_EQ(printable(std::string_view("a\0b\x7f", 4)), "a\\x00b\\x7f");

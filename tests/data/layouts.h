@@ -58,7 +58,7 @@ inline const std::vector<Layouts> kLayouts{
      {"train/a/1.jpg", "train/b/1.jpg", "val/"},
      "data: DIR: train/ 2 images in 2 classes (training)\n"
      "not used: val/ (holds no data)\n"},
-    {"an empty val gives way to test",
+    {"with an empty val, test is the validation part",
      {"train/a/1.jpg", "train/b/1.jpg", "val/", "test/a/1.jpg", "test/b/1.jpg"},
      "data: DIR: train/ 2 images in 2 classes (training), test/ 2 images in 2 classes (validation)\n"
      "not used: val/ (holds no data)\n"

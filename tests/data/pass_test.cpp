@@ -277,10 +277,11 @@ TEST(ChooseWorkers, GoesByTheCostOfARowAndThePiecesOfWork) {
   EXPECT_EQ(hint(cheap, "workers"), std::min(8, available_cores()));  // a batch is one piece
   EXPECT_EQ(hint(plan(rows_in_memory(100).batch(10).with_hints({.slots = 1})), "workers"), 1);
   EXPECT_EQ(hint(plan(rows_in_memory(100).batch(10).with_hints({.workers = 7, .slots = 1})), "workers"), 7);
-  // A decode is dear however small its result, and so is what is large.
-  for (const Dataset& dear : {kFolder.map(Resize({4, 4})).batch(100), rows_in_memory(3).map(Resize({64, 64})).batch(2),
-                              rows_in_memory(3).map_columns({"label"}, {Function("of_pass_test")}).batch(2)})
-    EXPECT_EQ(hint(plan(dear), "rows_at_once"), 1) << dear.to_json(1);
+  // A decode is expensive however small its result, and so is a large result.
+  for (const Dataset& costly :
+       {kFolder.map(Resize({4, 4})).batch(100), rows_in_memory(3).map(Resize({64, 64})).batch(2),
+        rows_in_memory(3).map_columns({"label"}, {Function("of_pass_test")}).batch(2)})
+    EXPECT_EQ(hint(plan(costly), "rows_at_once"), 1) << costly.to_json(1);
   Iterator unplanned(rows_in_memory(100).batch(10), {.disabled_passes = {"choose_workers"}});
   EXPECT_EQ(unplanned.workers(), 1);
   Iterator told(rows_in_memory(100).batch(10), {.workers = 3, .disabled_passes = {"choose_workers"}});

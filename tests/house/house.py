@@ -9,6 +9,9 @@
 4. No source has more than 500 lines, unless it is listed below with the reason.
 5. Every folder of ridgeline/ that holds sources has its page in docs/, and the index names it.
 6. A link in README.md, HACKING.md or docs/ to a file of the tree, or to a heading of a page, leads there.
+7. README.md has at most 150 lines. A paragraph of a page has at most 120 words and its lines have at most 120 columns,
+   but for the pages listed below.
+8. No source and no page has a word of the list below: each has a plain one, or the field's own, in its place.
 """
 
 import pathlib
@@ -34,6 +37,25 @@ PARTS = {
 INSIDE_CPP = ("fmt/", "nlohmann/", "spdlog/", "CLI/")
 MAX_LINES = 500
 LONG_FILES = {}  # "path": "reason"
+README_LINES = 150
+MAX_WORDS = MAX_COLUMNS = 120
+# Pages that are not yet in such paragraphs (scripts/wrap_pages.py makes them), or that a program writes. None is added.
+LONG_PARAGRAPHS = {"HACKING.md"} | {f"docs/{name}.md" for name in (
+    "compatibility", "compile", "cuda", "cuda-kernels", "cuda-libraries", "device", "graph", "nn", "ops", "options", "precision-lists",
+    "python")}
+
+# Words that are read twice, and what says the same at once.
+WORDS = {
+    r"dear(er|est)?": "expensive",
+    r"g[ia]ve?s?(ing|n)?[ _]way": "is replaced by",
+    r"h[au]ngs? on": "depends on",
+    r"endur(e|es|ed|ing)": "tolerates",
+    r"reckon(s|ed|ing)?": "computes, estimates",
+    r"the law of": "the rule of",
+    r"lest": "so that ... not",
+    r"thereof|whereof|thereby|whereby": "of it, by which",
+}
+NOT_THE_WORD = {"cannot hang on"}  # a step that hangs
 
 # Highway compiles a file once for each instruction set by including it through this macro.
 INCLUDE = re.compile(r'^\s*#\s*(?:include|define\s+HWY_TARGET_INCLUDE)\s*(["<])([^">]+)[">]')
@@ -130,9 +152,13 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def all_pages(root):
+    pages = [root / "README.md", root / "HACKING.md", *sorted((root / "docs").rglob("*.md"))]
+    return filter(pathlib.Path.is_file, pages)
+
+
 def check_links(root):
-    pages = [root / "README.md", root / "HACKING.md", *sorted((root / "docs").glob("*.md"))]
-    for page in filter(pathlib.Path.is_file, pages):
+    for page in all_pages(root):
         for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
             if re.match(r"[a-z]+:", link):
                 continue
@@ -142,12 +168,62 @@ def check_links(root):
                 yield f"{page.relative_to(root)}: the link {link} leads nowhere"
 
 
+def paragraphs(page):
+    """(line, text) of each paragraph and item; tables, headings, quoted blocks and comments are none."""
+    begin, held, fence = 0, [], False
+    for number, line in enumerate([*page.read_text(encoding="utf-8").splitlines(), ""], 1):
+        if line.lstrip().startswith("```"):
+            fence = not fence
+        outside = fence or not line.strip() or re.match(r"[|#<]|```|    (?! *([-*+]|\d+\.) )", line) and not held
+        if held and (outside or re.match(r" *([-*+]|\d+\.) |[|#<]|```", line)):
+            yield begin, held
+            held = []
+        if not outside and not re.match(r"[|#<]|```", line):
+            begin = begin if held else number
+            held.append(line)
+
+
+def check_paragraphs(root, allowed):
+    readme = root / "README.md"
+    if readme.is_file() and (lines := len(readme.read_text(encoding="utf-8").splitlines())) > README_LINES:
+        yield f"README.md: {lines} lines (at most {README_LINES})"
+    for page in all_pages(root):
+        name = str(page.relative_to(root))
+        if name in allowed:
+            continue
+        for begin, lines in paragraphs(page):
+            if (words := len(" ".join(lines).split())) > MAX_WORDS:
+                yield f"{name}:{begin}: a paragraph of {words} words (at most {MAX_WORDS})"
+            for number, line in enumerate(lines, begin):
+                if len(line) > MAX_COLUMNS:
+                    yield f"{name}:{number}: {len(line)} columns (at most {MAX_COLUMNS})"
+
+
+def check_words(root):
+    listed = re.compile("|".join(rf"(?P<w{i}>(?<![A-Za-z])({word})(?![A-Za-z]))" for i, word in enumerate(WORDS)), re.IGNORECASE)
+    plain = list(WORDS.values())
+    house = pathlib.Path("tests", "house")
+    files = [path for folder in ("ridgeline", "tests", "bench", "examples", "scripts", "bindings")
+             for path in sorted((root / folder).rglob("*")) if path.suffix in (".h", ".cpp", ".c", ".cu", ".py", ".sh", ".yaml", ".md")]
+    for path in [*files, *all_pages(root)]:
+        if house in path.relative_to(root).parents:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            for match in listed.finditer(line):
+                if any(words in line for words in NOT_THE_WORD):
+                    continue
+                kind = next(i for i in range(len(plain)) if match[f"w{i}"])
+                yield f"{path.relative_to(root)}:{number}: '{match[0]}': plainer is '{plain[kind]}'"
+
+
 def breaches(root, long_files=None):
     root = pathlib.Path(root)
     yield from check_includes(root)
     yield from check_lengths(root, LONG_FILES if long_files is None else long_files)
     yield from check_pages(root)
     yield from check_links(root)
+    yield from check_paragraphs(root, LONG_PARAGRAPHS)
+    yield from check_words(root)
 
 
 def main(arguments):

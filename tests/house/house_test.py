@@ -150,6 +150,28 @@ class House(unittest.TestCase):
         self.write("docs/core.md", "[b](../HACKING.md#data)\n")
         self.assert_only("docs/core.md: the link ../HACKING.md#data leads nowhere")
 
+    def test_paragraphs_of_pages_are_short_and_wrapped(self):
+        self.write("docs/core.md", "# Core\n\n" + "one " * 60 + "\n\n- " + "two " * 29 + "\n  and\n\n| " + "cell " * 200 + "|\n")
+        self.assert_only("docs/core.md:3: 240 columns")
+        self.write("docs/core.md", ("word word word word word\n" * 24) + "\n```\n" + "code " * 200 + "\n```\n")
+        self.assertEqual(self.found(), [])
+        self.write("docs/core.md", "word word word word word\n" * 25)
+        self.assert_only("docs/core.md:1: a paragraph of 125 words")
+        self.write("docs/core.md", "page\n")
+        self.write("docs/compile.md", "word " * 200)
+        self.assertEqual(self.found(), [])
+        self.write("README.md", "line\n\n" * 76)
+        self.assert_only("README.md: 152 lines")
+
+    def test_words_that_are_read_twice_are_kept_out(self):
+        self.write("ridgeline/core/b.cpp", "// A step cannot hang on it; endurance, deary, hung one.\n")
+        self.assertEqual(self.found(), [])
+        self.write("ridgeline/core/b.cpp", "\n// What is dear to make.\n")
+        self.assert_only("ridgeline/core/b.cpp:2: 'dear': plainer is 'expensive'")
+        self.write("ridgeline/core/b.cpp", "")
+        self.write("docs/core.md", "An old value gives way.\n")
+        self.assert_only("docs/core.md:1: 'gives way': plainer is 'is replaced by'")
+
     def test_the_program_reports_by_its_exit_status(self):
         command = [sys.executable, house.__file__, str(self.root)]
         self.assertEqual(subprocess.run(command, capture_output=True).returncode, 0)

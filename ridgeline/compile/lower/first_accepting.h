@@ -31,9 +31,9 @@ Accepted best_accepting(const KernelRequest& request, Device& device, Log& log);
 // The request of a node whose values lie in plain rows, as it is asked before any layout is chosen.
 KernelRequest plain_request(const Graph& graph, const Node& node);
 
-// Whether the first entry that takes `merged`, an op into which others were merged, is that which takes `plain`, the op
-// without them (of the same name where they are entries of two ops). False where either falls to conversions around a
-// kernel of another type. The answer goes to the log's component "dispatch" where it is no.
+// `merged` is the op `plain` with other ops merged into it. True if the same entry of the kernel table is the first
+// that takes both (where they are two ops with a table each: entries of the same name). False if either of them has no
+// kernel of its own type and would run by conversions. A no goes to the log's component "dispatch".
 bool keeps_kernel(const Graph& graph, const Node& plain, const Node& merged, Device& device, Log& log);
 
 // The Error for an op without a kernel: "op NAME (OP) (file:line) has no kernel on device D<addition>: reasons".

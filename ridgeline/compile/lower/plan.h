@@ -55,9 +55,10 @@ struct Launch {
   int scratch = -1;
   int node = -1;                  // of the graph; the launch serves it
   bool converts = false;          // a change of layout in front of the node, not the node itself
-  bool constant = false;          // made of stored values alone: left out while those are the same
-  int derives = -1;               // the derived buffer that it helps to make: left out while that is up to date
-  std::vector<int> writes_forms;  // of its outputs: derived buffers that it leaves as of the parameter's next version
+  bool constant = false;          // reads stored values alone: skipped while these have not changed
+  int derives = -1;               // the derived buffer that it helps to make: skipped while that is up to date
+  std::vector<int> writes_forms;  // those of its outputs that are derived buffers of a parameter it updates: they hold
+                                  // the new version
   bool beside = false;            // of an op that runs beside others (side_by_side.h)
   std::vector<int> waits_for;     // launches in other lanes of its section
 };

@@ -85,7 +85,7 @@ Dataset Dataset::with_callbacks(std::vector<std::shared_ptr<DataCallback>> callb
     complete(map);
     return copy;
   }
-  throw Error("callbacks hang on a map: call with_callbacks after map");
+  throw Error("callbacks belong to a map: call with_callbacks after map");
 }
 Dataset Dataset::filter(const Filter& filter) const {
   return with(make(node_name::kFilter, {{"column", filter.column},

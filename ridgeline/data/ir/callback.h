@@ -1,8 +1,8 @@
 // ridgeline/data/ir/callback.h
 //
 // Functions of the user's own that a run calls around the batches it delivers: to log, to count, to change what lies
-// outside the data engine. They hang on a map node (as in MindData) but cannot see or change samples, so they are part
-// of neither equality, hash nor what is read from JSON; the JSON forms show their step sizes for the reader.
+// outside the data engine. They belong to a map node (as in MindData) but cannot see or change samples, so they are
+// part of neither equality, hash nor what is read from JSON; the JSON forms show their step sizes for the reader.
 //
 // Called on the thread that calls Iterator::next(), in the order in which the graph holds them:
 //   begin, for each epoch: epoch_begin, for each batch: step_begin, (the consumer has the batch), step_end; epoch_end;

@@ -99,7 +99,7 @@ struct TransformEntry {
   bool sequence = false;        // nests, and runs what it holds in order: may be replaced by it
   bool adds_flip = false;       // makes the column kFlipColumn
   TailPart tail = TailPart::none;
-  // Of what names code of the user's own: its version (code_version.h).
+  // If the transform names code of the user's own: the version of that code (code_version.h).
   std::uint64_t (*code_version)(const Args&) = nullptr;
   std::function<void(const Transform&)> check = nullptr;
   // Columns after the transform of `columns` (those that the map names; a batch operation names its own).
@@ -107,7 +107,7 @@ struct TransformEntry {
   // How it runs: what it does to a sample, or to a batch. What nests may have both.
   std::function<std::unique_ptr<Step>(const Transform&, std::uint64_t seed)> step = nullptr;
   std::function<std::unique_ptr<BatchStep>(const Transform&, const Schema&, std::uint64_t seed)> batch_step = nullptr;
-  // Of what only passes make: the operations, one after the other, that it stands for, and it as made of them.
+  // If only passes make this transform: the operations that it stands for, in their order, and how it is made of them.
   std::vector<std::string> fuses = {};
   Transform (*fuse)(std::span<const Transform> operations) = nullptr;
 };
@@ -117,7 +117,7 @@ const std::vector<TransformEntry>& transform_table();
 // An unknown name is an Error with the nearest and all known ones.
 const NodeEntry& node_entry(const std::string& op);
 const TransformEntry& transform_entry(const std::string& op);
-// The one that decodes.
+// The transform that decodes.
 const TransformEntry& decoding_entry();
 
 // What tunes a node: graphs run without, at another speed.

@@ -1,7 +1,7 @@
 // ridgeline/data/minddata/json.h
 //
 // MindData's serialised dataset trees (MindSpore, ccsrc/minddata/dataset/engine/serdes.cc), read and written. A node is
-// an object of its arguments, "op_type" and "children"; samplers hang on their source, operations in their map:
+// an object of its arguments, "op_type" and "children"; samplers stand in their source, operations in their map:
 //
 //   {"children":[{"callback":[],"children":[...],"input_columns":["image"],"op_type":"Map","operations":[
 //     {"tensor_op_name":"Decode","tensor_op_params":{"rgb":true}}],...}],"count":2,"op_type":"Repeat"}

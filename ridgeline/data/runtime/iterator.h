@@ -73,8 +73,8 @@ class Iterator {
   Iterator(Iterator&&) noexcept;
   Iterator& operator=(Iterator&&) noexcept;
 
-  // The next batch, in an order and with contents that do not depend on workers; nullopt after the last one.
-  // A bad record is thrown here when its batch is due, as the Error the worker met; so again at every later call.
+  // The next batch; nullopt after the last one. Order and contents do not depend on the workers.
+  // Throws the Error of a bad record when the batch of that record is due, and again at every later call.
   std::optional<Batch> next();
   // Whether next() would return at once (with a batch, at the end, or with an Error); waits for that up to `limit`. For
   // a consumer that has other things to listen to. In pull mode next() does the work itself: true.

@@ -12,7 +12,7 @@ namespace ridgeline::data {
 
 // `whole`: a node that gives more of the columns, whose files both read; null: nothing is open.
 std::shared_ptr<SourceHandle> make_source_handle(const Node* whole);
-// Of a source that is open.
+// The handle of a source that is open already.
 std::shared_ptr<SourceHandle> handle_of_open(std::unique_ptr<Source> open);
 
 // The rules of every source node. Where a node has no handle, what only files tell is NotOpened.

@@ -13,7 +13,7 @@ namespace ridgeline::data {
 
 struct SourceEntry;  // source/source_entry.h
 
-// Those that are read as images where nothing is said: the endings of image::decoded_formats(), without the dot.
+// The fields that are read as images by default: the endings of image::decoded_formats(), without the dot.
 std::vector<std::string> image_fields();
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.

@@ -22,7 +22,7 @@ struct InspectOptions {
   std::function<void(std::int64_t, std::int64_t)> progress = {};
 };
 
-// Of the images that are not broken; all 0 if there are none. The median is the upper one of two.
+// Over the images that are not broken; all 0 if there are none. Of two middle values the median is the upper one.
 struct Spread {
   double min = 0, median = 0, max = 0;
 };

@@ -22,10 +22,11 @@ enum class Isa {
 // "avx2", "avx512", "avx512_bf16", "amx"
 std::string_view name_of(Isa isa);
 
-// Those that this machine can run, lowest first. Error on a machine without AVX2 and FMA.
+// The instruction sets that this machine can run, lowest first. An Error on a machine without AVX2 and FMA.
 std::span<const Isa> machine_isas();
 
-// The one in force. The first call reads RIDGELINE_ISA: an unknown name, or one the machine lacks, is an Error.
+// The instruction set in force. The first call reads RIDGELINE_ISA: an unknown name, or one the machine lacks, is an
+// Error.
 Isa active_isa();
 
 // Whether the instruction set in force multiplies bf16 by dot products, and faster than f32: on AMD's processors

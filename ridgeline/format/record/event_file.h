@@ -30,7 +30,7 @@ struct EventHistogram {
   std::vector<double> limits;  // upper ends of the parts, rising
   std::vector<double> counts;
 };
-// Of the finite ones among `values`, in `parts` equal parts.
+// The histogram of the finite ones among `values`, in `parts` equal parts.
 EventHistogram histogram_of(std::span<const float> values, int parts = 40);
 
 // Appends events; every call is in the file when it returns. TensorBoard finds files whose name contains "tfevents":

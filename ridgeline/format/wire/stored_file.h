@@ -26,9 +26,9 @@ class StoredFile {
   virtual std::string cut_short(std::uint64_t at, std::size_t got) const = 0;
   // What a walk through the file should read at a time, so that it does not wait for every step; 0: what it needs.
   virtual std::size_t read_ahead() const { return 0; }
-  // By what index caches know it, as it was when it was opened; nothing: they cannot.
+  // Identifies the file, as it was when it was opened, in an index cache; nullopt: no index of it can be cached.
   virtual std::optional<IndexedFile> indexed() const = 0;
-  // For caches of what is in it: another one tells another file of the same path, or another state of it. 0: unknown.
+  // For caches of the contents: a file of the same path has another version if its contents may differ. 0: unknown.
   virtual std::uint64_t version() const = 0;
 };
 

@@ -22,7 +22,7 @@ namespace ridgeline {
 
 class GraphBuilder;
 
-// By what values find their builder. Shared by them and owned by the builder.
+// The link by which a value finds its builder. The builder owns it, its values share it.
 struct BuilderLink {
   GraphBuilder* builder = nullptr;  // null: gone, or its graph was taken
   std::string graph;                // its name
@@ -35,7 +35,7 @@ class Value {
   bool defined() const { return link_ != nullptr; }
   ValueId id() const { return id_; }
   bool is_of(const GraphBuilder& builder) const { return link_ != nullptr && link_->builder == &builder; }
-  // Of an empty value, and of one whose builder is gone, an Error with the line.
+  // Each of these is an Error with the line if the value is empty or its builder is gone.
   GraphBuilder& builder(const std::source_location& at = std::source_location::current()) const;
   GraphBuilder& builder(const Location& where) const;
   const ValueType& type(const std::source_location& at = std::source_location::current()) const;

@@ -1,12 +1,16 @@
 // ridgeline/graph/loop/text.h
 //
-// Loop expressions as text: "sum(x0 + x1 * x2)", "max(x0, 0)". Operands are x0, x1, ...; results are separated by ';';
-// a term with several readers is named first: "t0 = 0.9 * x1 + x2; x0 - x3 * t0; t0".
-//   operators    a < b, a <= b, a == b; a + b, a - b; a * b, a / b; -a
-//   functions    abs exp log sqrt floor cos sin (a) · bf16 f16 (a): rounded to the type · max min (a, b) · select(c, a,
-//   b) · uniform(step, key) endings      sum(a) as a whole result: the sum over all elements storage      "a : bf16" as
-//   a whole result: stored as bf16 (f16); without it as f32
-// Numbers round-trip exactly. parse(to_string(e)) == e for canonical expressions without trailing unused operands.
+// Loop expressions as text: "sum(x0 + x1 * x2)", "max(x0, 0)". Operands are x0, x1, ...; a ';' stands between results.
+// A term that is used more than once gets a name first: "t0 = 0.9 * x1 + x2; x0 - x3 * t0; t0".
+//
+//   operators        a < b, a <= b, a == b, a + b, a - b, a * b, a / b, -a
+//   of one argument  abs(a), exp(a), log(a), sqrt(a), floor(a), cos(a), sin(a)
+//   rounded          bf16(a), f16(a)
+//   of several       max(a, b), min(a, b), select(condition, a, b), uniform(step, key)
+//   a whole result   sum(a): the sum over all elements
+//                    a : bf16, a : f16: the type in which it is stored, else f32
+//
+// Numbers are read back exactly. parse(to_string(e)) == e for a canonical expression, if it uses its last operand.
 #pragma once
 
 #include <string>

@@ -29,20 +29,19 @@ struct CollectiveRule {
   std::string_view name;  // of the op, and what the attribute "collective" of a start says
   CollectiveKind kind;
   bool combines;     // element by element over the ranks, by the attribute "reduction"
-  bool has_root;     // one rank is not as the others: the attribute "root"
+  bool has_root;     // the attribute "root" names the rank that sends or receives what the others do not
   bool between_two;  // only the ranks of the attributes "from" and "to" take part
-  // Values are exchanged in the memory where they lie side by side, in any number; else one value, whose result has
-  // memory of its own.
+  // True: any number of values, which lie side by side in memory; results replace them there. False: one value, whose
+  // result has memory of its own.
   bool packed;
-  bool alike;          // every rank gets the same
-  bool read_in_place;  // of one that is not packed: other ranks read x where it lies, where they see that memory
-  int grows;  // the first extent of the result is that of x times (1) or divided by (-1) the number of ranks, or x's
-              // (0)
+  bool alike;          // every rank gets the same result
+  bool read_in_place;  // where packed is false: if the other ranks see the memory of x, they read x there
+  int grows;           // the first extent of the result: 1: times the number of ranks, -1: divided by it, 0: as x
   std::string_view formula;
 };
 
 std::span<const CollectiveRule> collective_rules();
-// Of a start, or of a whole exchange.
+// The node starts an exchange, or is a whole one.
 const CollectiveRule& collective_rule(const Node& node);
 
 // all_reduce, reduce, broadcast, all_gather, reduce_scatter, all_to_all, transfer, collective_start, collective_done.

@@ -52,7 +52,9 @@ struct SlowOp {
 
 struct FusionLimits {
   std::vector<FusedForms> forms;  // any of them
-  DTypeSet again;  // over which what OpDef::again says has the bits of the op itself, with f32 statistics
+  // The types over which OpDef::again (a cheaper second computation) gives the bits of the first one. Its statistics
+  // are f32.
+  DTypeSet again;
   LoopLimits loop;
   std::vector<SlowOp> slow_ops;
 

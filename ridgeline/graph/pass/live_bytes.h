@@ -12,7 +12,7 @@
 
 namespace ridgeline {
 
-// Of one graph, which must not change while this is used.
+// What is alive when each node of a graph runs. The graph must not change while this is used.
 class LiveValues {
  public:
   explicit LiveValues(const Graph& graph);
@@ -21,11 +21,11 @@ class LiveValues {
   int fullest() const { return fullest_; }  // the first node that runs when there is most
   int fullest_moments() const { return static_cast<int>(std::count(live_.begin(), live_.end(), peak_)); }
   std::size_t live(int node) const { return live_[static_cast<std::size_t>(node)]; }
-  // The most of nodes in (first, last).
+  // The largest live() of the nodes between first and last, without these two.
   std::size_t most(int first, int last) const;
   // Planned memory of its own; 0 for arguments, casts that the store keeps, views and next versions.
   std::size_t bytes(ValueId id) const { return bytes_[at(id)]; }
-  // Whose memory it lies in.
+  // The value in whose memory this one lies; itself if it is no view.
   ValueId root(ValueId id) const { return root_[at(id)]; }
   bool viewed(ValueId id) const { return viewed_[at(id)]; }
   // The nodes that read it, ascending; the number of nodes for a reader behind them: a return, an update.

@@ -19,19 +19,21 @@ struct ErasingRule {
 // An Error for ranges that are reversed, not positive (ratio) or outside 0 to 1 (scale).
 void check_erasing_rule(const ErasingRule& rule);
 
-// torchvision's RandomErasing.get_params: area uniform, ratio log-uniform, sides rounded half to even and smaller than
-// the image's, then row and column. Draws two doubles an attempt and two integers for the accepted one; nullopt after
-// ten attempts: the image stays. Whether to erase at all (torchvision's p) is the caller's draw before.
+// The rectangle of torchvision's RandomErasing.get_params. Each attempt draws an area (uniform) and a ratio
+// (log-uniform), and rounds the sides half to even; it is accepted if both are smaller than the image's. Then a row and
+// a column are drawn. nullopt after ten attempts: the image stays as it is. The caller draws before whether to erase at
+// all (torchvision's p).
 std::optional<Box> draw_erasing_box(Size image, const ErasingRule& rule, SampleRandom& random);
 
 // Where Cutout's square may lie.
 enum class CutoutRule {
-  centre,   // the authors': around a pixel drawn uniformly; an odd side loses one
-  mindata,  // MindData's CutOut: its upper left corner uniform from -side to the image's height and width, both
+  centre,   // the authors' rule: around a pixel that is drawn uniformly; an odd side becomes one pixel shorter
+  mindata,  // MindData's CutOut: the upper left corner is uniform from -side to the image's height and width, both
             // included
 };
-// Cutout: a square of `side` pixels, cut off at the borders; it may so have fewer pixels, or none. Draws two integers,
-// the row first. An Error for a side that is not positive, for MindData's rule also for one above the image's.
+// Cutout: a square of `side` pixels; what lies outside of the image is cut off, so it may have fewer pixels or none.
+// Draws two integers, the row first. An Error if `side` is not positive; with MindData's rule also if it is larger than
+// the image.
 Box draw_cutout_box(Size image, int side, SampleRandom& random, CutoutRule rule = CutoutRule::centre);
 
 // Fills a box of an image without gaps between rows, in place. `box` must lie inside; it may be empty.

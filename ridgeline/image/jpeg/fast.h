@@ -63,7 +63,7 @@ class JpegFastDecoder {
   std::unique_ptr<std::uint8_t[]> pixels_;
   std::size_t capacity_ = 0;
 
-  // Of the image at hand.
+  // These belong to the image that is being decoded.
   std::span<const std::uint8_t> bytes_;
   JpegHeader header_;
   JpegRegion region_;

@@ -14,7 +14,8 @@ namespace ridgeline::image {
 // Bytes behind the stream that are read, whatever they are, and behind the result that are written to.
 inline constexpr std::size_t kInflateSlack = 640;
 
-// Of the stream, in bytes: its last symbol that gives data ends at `symbol` or behind it, the checksum ends at `end`.
+// Offsets in the stream, in bytes. The checksum ends at `end`. The last symbol that gives data does not end before
+// `symbol`.
 struct InflatedEnds {
   std::size_t symbol, end;
 };

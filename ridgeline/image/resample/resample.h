@@ -89,7 +89,7 @@ class Resizer {
   std::vector<std::uint8_t> between_, row_;
 };
 
-// Of a whole image, for single uses.
+// Resizes a whole image, for a single use.
 Image resize(const ImageView& image, Size out, Filter filter = Filter::bilinear);
 Image resize(const ImageView& image, const ResizeSpec& spec);
 

@@ -38,7 +38,7 @@ class CheckpointSaver : public SavesCheckpoints {
     saved_at_ = step;
   }
   void keeps(std::int64_t step) override { kept_ = step; }
-  // Of the newest; empty: none is written.
+  // The newest checkpoint; empty: none is written.
   const std::string& path() const { return path_; }
   // Seconds of the longest save; 0: none was made.
   double longest() const { return longest_; }

@@ -48,7 +48,7 @@ class ModelCheckpoint : public SavesCheckpoints {
   void save(const RunContext& context) override { write(context, ""); }
   // Beside the newest ones that keep_checkpoint_max counts.
   void keeps(std::int64_t step) override { kept_step_ = step; }
-  // Of the newest; empty: none yet, or another rank writes them.
+  // The newest checkpoint; empty: there is none yet, or another rank writes them.
   const std::string& latest_ckpt_file_name() const { return latest_; }
 
  private:

@@ -36,7 +36,7 @@ class StepLog : public Callback {
   const StepLine& last() const { return last_; }
   // Of the run so far, see RunContext.
   std::int64_t skipped_steps() const { return skipped_; }
-  // Of the lines but the first, which has start-up in it; of that, if it is the only one.
+  // Without the first line, which has start-up in it, unless it is the only one.
   double mean_fps() const { return lines_ > 1 ? fps_sum_ / static_cast<double>(lines_ - 1) : last_.fps; }
   // Whether a step that does not end the run gets a line.
   bool due(std::int64_t step) const;

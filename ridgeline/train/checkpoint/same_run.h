@@ -8,7 +8,7 @@
 
 namespace ridgeline::train {
 
-// Seed, and whether it is that of the data, too.
+// Writes into `info` the seed, and whether the data have it, too.
 void tell_run(const Model& model, CheckpointInfo& info);
 // An Error for a checkpoint of another network or seed: data and dropout would be others.
 void check_same_run(const LoadedCheckpoint& loaded, const Model& model);

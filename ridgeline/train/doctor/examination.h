@@ -21,12 +21,12 @@ namespace ridgeline::train {
 // Columns of a batch, copies, under the names of the step's inputs.
 using InputBatch = std::map<std::string, Tensor, std::less<>>;
 InputBatch copy_of(const data::Batch& batch, const nn::Network& network);
-// Those that the program has; a missing one is an Error that names it.
+// Binds the inputs that the program has; one that `batch` lacks is an Error that names it.
 void bind_inputs(Program& program, const InputBatch& batch);
 
 // The model at the start of its run, in a session of its own.
 struct StartedModel {
-  // Step and weights as the subject says, but for the schedule.
+  // The step and the weights of `subject`, with this schedule instead of its own.
   StartedModel(const Subject& subject, const optim::Schedule& schedule, const PrecisionPolicy& precision);
 
   Session session;
@@ -67,7 +67,7 @@ class Examination {
   const data::InspectReport* files();
   // nullptr: `why` tells the reason.
   const Recognition* recognition(std::string& why);
-  // Of the stored images, in the middle; 0: nobody knows.
+  // The median height and width of the stored images; 0: unknown.
   std::pair<int, int> image_extent();
 
  private:

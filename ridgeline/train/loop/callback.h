@@ -1,6 +1,6 @@
 // ridgeline/train/loop/callback.h
 //
-// What hangs on a training loop: hooks in the order begin, epoch_begin, step_begin, step_end, epoch_end, end. A loop
+// Callbacks of a training loop: hooks in the order begin, epoch_begin, step_begin, step_end, epoch_end, end. A loop
 // runs several steps on the device without the host, so step_begin and step_end come once a loop; a callback that needs
 // the host at certain steps says so by next_stop(). Called on the loop's thread, in the order of the list.
 #pragma once

@@ -45,7 +45,7 @@ void set_interrupted(bool value);
 
 // From then on interrupted() is true. Any thread.
 void set_time_limit(std::chrono::steady_clock::time_point end);
-// Whether that, and nobody, has asked to stop.
+// Whether the time limit has asked to stop, and nobody else.
 bool out_of_time();
 
 }  // namespace ridgeline::train

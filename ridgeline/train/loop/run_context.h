@@ -37,10 +37,10 @@ class RunContext {
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
   // Most steps of a loop: loops end at multiples of it at the latest.
   std::int64_t nominal_loop() const { return nominal_loop_; }
-  // The running epoch, from 1 on; behind steps, that of the last of them.
+  // The epoch that is running, from 1 on; behind steps, the epoch of the last of them.
   std::int64_t epoch() const { return epoch_; }
   std::int64_t step_in_epoch() const { return step_ - (epoch_ - 1) * steps_per_epoch_; }
-  // Of the loop that has just ended.
+  // These are about the loop that has just ended.
   std::int64_t loop_steps() const { return loop_steps_; }
   double loop_seconds() const { return loop_seconds_; }
   // Steps of this process that changed nothing and did not count, as their gradients overflowed under a loss scale.
@@ -78,7 +78,7 @@ class RunContext {
   void stop(StopReason reason) {
     if (reason_ == StopReason::none) reason_ = reason;
   }
-  // By somebody who wants it to go on later.
+  // Stopped by somebody who wants the run to go on later.
   bool interrupted() const { return reason_ == StopReason::interrupted || reason_ == StopReason::out_of_time; }
   bool stopping() const { return reason_ != StopReason::none; }
   StopReason reason() const { return reason_; }

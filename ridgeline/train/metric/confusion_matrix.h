@@ -37,14 +37,14 @@ class ClassShare : public Metric {
   ClassifierNames names_;
 };
 
-// Of the rows that are taken for a class, the share that has its label.
+// For each class: the share of correct ones among the rows that are predicted as this class.
 class Precision : public ClassShare {
  public:
   explicit Precision(std::int64_t classes, ClassifierNames names = {})
       : ClassShare(classes, Of::predictions, std::move(names)) {}
 };
 
-// Of the rows with a class's label, the share that is taken for it.
+// For each class: the share that is predicted as this class among the rows that have its label.
 class Recall : public ClassShare {
  public:
   explicit Recall(std::int64_t classes, ClassifierNames names = {})

@@ -28,7 +28,7 @@ struct MetricBatch {
   const Tensor& input(std::string_view name) const;
   const Tensor& output(std::string_view name) const;
 };
-// Of what the program returned last.
+// Made of `batch` and of what the program returned last.
 MetricBatch metric_batch(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns);
 
 class Metric {

@@ -28,9 +28,9 @@ class Holdings {
   bool everything() const { return divided_.empty(); }
   // Whether this rank has the value, or a part of it.
   bool holds(const std::string& name) const;
-  // Whether it has all of it, as the others have.
+  // Whether every rank has all of it.
   bool whole(const std::string& name) const { return !divided_.contains(name); }
-  // Of the whole value, what this rank holds, which is something.
+  // The part of the whole value that this rank holds. It must hold one.
   Tensor own(const std::string& name, const Tensor& whole) const;
   // The whole value, on every rank. All ranks call it.
   Tensor gather(const ParameterSpec& spec, const ParameterStore& store) const;

@@ -10,7 +10,7 @@
 
 namespace ridgeline::train {
 
-// What would prevent that is said before the run begins, as an Error. Empty: there is no such file.
+// An Error, before the run begins, if the file could not be written at its end. Empty path: there is no such file.
 inline void check_last_file(const std::string& path) {
   if (path.empty()) return;
   std::error_code none;

@@ -44,9 +44,13 @@ std::string_view effect_text(Effect effect) {
   return "";
 }
 
+// What would be markup in a cell of a Markdown table stands for itself.
 std::string table_cell(const std::string& text) {
   std::string cell;
-  for (const char c : text) cell += c == '|' ? std::string("\\|") : std::string(1, c);
+  for (const char c : text) {
+    if (c == '|' || c == '*') cell += '\\';
+    cell += c == '<' ? "&lt;" : std::string(1, c);
+  }
   return cell;
 }
 

@@ -25,7 +25,8 @@ using OptionField = std::variant<std::string& (*)(RecipeArguments&), std::vector
                                  int& (*)(RecipeArguments&), std::int64_t& (*)(RecipeArguments&),
                                  std::uint64_t& (*)(RecipeArguments&), double& (*)(RecipeArguments&)>;
 
-// Of a number; `allowed` says it in words. Empty: any, or what a check of its own says.
+// The range of an option that is a number; `allowed` says it in words. Empty: any number, or the option has a check of
+// its own.
 struct OptionRange {
   std::string_view allowed = "";
   double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();

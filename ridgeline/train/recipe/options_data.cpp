@@ -124,7 +124,7 @@ std::vector<RecipeOption> data_options() {
        verdict::changes({.kept = bad_samples_of, .kept_later = true})},
       {"bad_sample_budget",
        evaluated,
-       "bad samples that are endured; one more ends the run",
+       "bad samples that are tolerated; one more ends the run",
        [](A& a) -> std::int64_t& { return a.recipe.bad_samples.budget; },
        verdict::own(),
        {"0 or more", 0}},

@@ -44,23 +44,24 @@ struct Recipe {
   double random_erasing = 0;         // share of the training images that lose a rectangle
   double mixup = 0, cutmix = 0;      // of training batches, see data/standard/standard_pipeline.h; 0: off
   bool flip = true;                  // training mirrors half of the images
-  // "apply": pictures are turned as Exif says; "ignore": they are not; empty: training ignores it, and what has a
-  // checkpoint or a model file does as that says.
+  // "apply": turn pictures as their Exif says. "ignore": do not. Empty: a training ignores Exif; evaluations and
+  // predictions do what the checkpoint or the model file says.
   std::string exif_orientation;
-  // "balanced": the loss of an image counts the more the rarer its class is; "none".
+  // "balanced": the loss of an image is weighted, more for a rare class; "none": all count alike.
   std::string class_weights = "none";
-  // Of training: "shuffle", all images in a random order; "balanced", images are drawn so that classes come alike.
+  // What an epoch of training reads: "shuffle": every image once; "balanced": images drawn so that all classes come
+  // equally often.
   std::string sampler = "shuffle";
   bool eval_drop_remainder = false;
   std::string split;  // the part that an evaluation reads: train, val or test; empty: that for validation
   // Of tar archives: "auto", or where the class stands (data/standard/archive_classes.h).
   std::string label_field = "auto";
   bool allow_missing_shards = false;  // of records; else a shard that is missing or empty ends the run
-  // Share of the images of class folders that is held back for validation, where there is no such part; 0: none.
+  // If class folders have no validation part: the share of their images that is held back as one; 0: none.
   double validation_split = 0;
-  // Of the training, and of each evaluation anew. Under skip the training step has a mask, by which loss, gradients and
-  // batch statistics leave bad samples out. An evaluation leaves them out under skip and under replace, as another
-  // image in their place would count twice.
+  // For the training; each evaluation counts bad samples from 0. Under skip the training step has a mask, by which
+  // loss, gradients and batch statistics leave bad samples out. An evaluation leaves them out under skip and under
+  // replace, since an image that replaced one would count twice.
   data::BadSampleOptions bad_samples;
 
   // Model.
@@ -82,7 +83,7 @@ struct Recipe {
   bool label_smoothing_of_checkpoint = true;  // in an evaluation of checkpoints that tell it, whatever stands above
   std::uint64_t seed = 1;
   std::vector<std::string> metrics;  // of evaluations, beside top-1, top-5 and loss: names of metric/table.h
-  // Of the best evaluation: the run ends when so many after it were not better; 0: never.
+  // The run ends when so many evaluations behind the best one were not better; 0: never.
   std::int64_t early_stopping = 0;
 
   // The loop.

@@ -87,8 +87,8 @@ class Repeat : public Looking {
   std::uint64_t first_pass(std::uint64_t epoch) const {
     return passes_ == kForever ? 0 : epoch * static_cast<std::uint64_t>(passes_);
   }
-  // Passes of different lengths: where each one ends, as far as they have been counted. What is in a pass is dear to
-  // find out, so it is asked once.
+  // Passes of different lengths: where each one ends, as far as they have been counted. It is
+  // expensive to find out what is in a pass, so it is asked once.
   struct Ends {
     mutable std::mutex mutex;
     mutable std::vector<std::uint64_t> ends;

@@ -28,7 +28,7 @@ class Arrangement : public Extent {
 std::unique_ptr<Arrangement> make_arrangement(const Node& node, const Extent& input, std::int64_t size,
                                               std::uint64_t seed,
                                               const std::function<std::int64_t(std::uint64_t)>& label_of = nullptr);
-// Its part for the samplers (runtime/rows/samplers.cpp).
+// What make_arrangement calls for samplers (runtime/rows/samplers.cpp).
 std::unique_ptr<Arrangement> make_sampler(const Node& node, const Extent& input, std::int64_t size, std::uint64_t seed,
                                           const std::function<std::int64_t(std::uint64_t)>& label_of);
 
@@ -37,7 +37,8 @@ inline std::int64_t integer(const Node& node, const char* name) { return arg<std
 // The key of an order node's draws: its own seed, or the run's, and its name.
 PhiloxKey order_key(const Node& node, std::uint64_t seed);
 
-// What belongs to an epoch and is dear to make: kept for the latest few, since several are in use at a border.
+// A value for each epoch that is expensive to compute. The latest few are kept, since several epochs are in use at the
+// border between two.
 template <class T>
 class PerEpoch {
  public:

@@ -61,8 +61,9 @@ class SampleError : public Error {
   std::string origin_, op_;
 };
 
-// Where the columns of a row should end: null, or memory of the size that the schema says. A wish: who makes a column
-// anew writes it there and lets the cell point at it; the caller copies what is elsewhere.
+// For each column of a row the memory where its value should be: null, or as many bytes as the schema says. This is a
+// wish. Code that computes a column writes it there and lets the cell point to it; code that has the value elsewhere
+// leaves the cell as it is, and the caller copies.
 using Targets = std::span<void* const>;
 
 class Rows : public Extent {

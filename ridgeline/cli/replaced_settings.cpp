@@ -1,4 +1,4 @@
-#include "ridgeline/cli/giving_way.h"
+#include "ridgeline/cli/replaced_settings.h"
 
 #include <algorithm>
 #include <string_view>
