@@ -68,6 +68,8 @@ def schema_of(sample, options, name="the first sample"):
 
 
 def shown(value):
+    if isinstance(value, _Shown):
+        return value.text
     text = repr(value)
     return f"{type(value).__name__} {text if len(text) < 60 else text[:57] + '...'}"
 
@@ -208,7 +210,7 @@ class Tensors(Node):
         super().__init__(path)
         self.torch = torch
         self.dtype, self.shape = first.dtype, tuple(first.shape)
-        self.takes = f"a tensor of {str(self.dtype).removeprefix('torch.')}"
+        self.takes = f"a strided tensor of {_short(self.dtype)}"
 
     def check(self, values, call):
         import torch
@@ -216,7 +218,7 @@ class Tensors(Node):
         for place, value in enumerate(values):
             if not isinstance(value, torch.Tensor) or value.dtype != self.dtype or value.layout != torch.strided:
                 raise self.of_another_type(call, place, value if not isinstance(value, torch.Tensor) else
-                                           _Shown(f"a tensor of {value.dtype}, {value.layout}"))
+                                           _Shown(f"a {_short(value.layout)} tensor of {_short(value.dtype)}"))
 
     def collate(self, values, call):
         import torch
@@ -324,14 +326,15 @@ def _holds(dtype, value):
         return False
 
 
+def _short(of_torch):
+    return str(of_torch).removeprefix("torch.")
+
+
 class _Shown:
     """Stands for a value in a message."""
 
     def __init__(self, text):
         self.text = text
-
-    def __repr__(self):
-        return self.text
 
 
 def _one_shape(node, values, call):

@@ -243,7 +243,7 @@ class DataLoader:
             raise ArgumentError("an iterable data set gives each rank its own part: leave out rank and world_size")
         if bad_samples != "raise":
             raise ArgumentError(f"bad_samples={bad_samples!r} needs samples by index: an iterator that raised is over")
-        if hasattr(self.dataset, "__next__") and iter(self.dataset) is self.dataset:
+        if hasattr(self.dataset, "__next__") and not hasattr(self.dataset, "reset"):
             raise ArgumentError(f"the data set is a {type(self.dataset).__name__}, which runs once: give an object whose "
                                 "__iter__ begins anew")
 

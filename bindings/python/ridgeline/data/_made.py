@@ -118,16 +118,17 @@ class Maker:
                 except Exception as error:
                     raise bad_of(f"samples {_some(indices)}", error).error() from error
         samples, names = [], []
-        self._attempts = {}
+        self._attempts, self._places = {}, []
         for place, index in enumerate([indices] if alone else indices):
-            if (made := self._one(epoch, number, place, index, bad)) is not None:
+            made = self._one(epoch, number, place, index, bad)
+            if made is not _LEFT_OUT:
                 samples.append(made)
                 names.append(self._name)
-        self._places = list(range(len(names)))
+                self._places.append(place)
         return samples, names
 
     def _one(self, epoch, number, place, index, bad):
-        """A sample, or the one that stands in for it (None: it is left out); `_name` says which."""
+        """A sample, or the one that stands in for it; `_name` says which."""
         recipe = self.recipe
         while True:
             attempt = self._attempts.get(place, 0)
@@ -141,7 +142,7 @@ class Maker:
             except Exception as error:
                 self._judge(place, bad_of(self._name, error), bad)
                 if recipe.bad_samples == "skip":
-                    return None
+                    return _LEFT_OUT
 
     def _judge(self, place, found, bad):
         """Counts a bad sample, or ends the run."""
@@ -154,7 +155,7 @@ class Maker:
 
     def _next_samples(self):
         if self._stream is None:
-            self._stream = self._protected(lambda: iter(self.recipe.dataset))
+            self._stream = self._protected(self._begun)
         wanted = self.recipe.batch_size or 1
         samples, names = [], []
         while len(samples) < wanted and not self._over:
@@ -169,6 +170,12 @@ class Maker:
         if len(samples) < wanted and self.recipe.drop_last:
             samples = []
         return samples, names, self._over
+
+    def _begun(self):
+        dataset = self.recipe.dataset
+        if hasattr(dataset, "__next__"):  # its own iterator, which knows how to begin anew
+            dataset.reset()
+        return iter(dataset)
 
     def _stream_name(self):
         return f"sample {self._read}" + (f" of worker {self.worker}" if self.worker else "")
@@ -215,6 +222,7 @@ class Maker:
                     del samples[at], names[at], self._places[at]
 
 
+_LEFT_OUT = object()
 _ATTEMPTS = 17  # the sample, and what may stand in for it
 
 

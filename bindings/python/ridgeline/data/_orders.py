@@ -18,7 +18,7 @@ def is_own(sampler):
         return False
     if not hasattr(sampler, "__iter__"):
         raise ArgumentError(f"sampler is a {kind.__name__}, it must be a sampler or any iterable of indices")
-    if iter(sampler) is sampler:
+    if hasattr(sampler, "__next__"):
         raise ArgumentError(f"sampler is a {kind.__name__}, which runs once: give an object whose __iter__ begins anew")
     return True
 
@@ -95,6 +95,6 @@ def own_order(sampler, batch_sampler, shuffle, batch_size, drop_last, rank, worl
     if not hasattr(batch_sampler, "__iter__"):
         raise ArgumentError(f"batch_sampler is a {type(batch_sampler).__name__}, it must be an iterable of lists of "
                             "indices")
-    if iter(batch_sampler) is batch_sampler:
+    if hasattr(batch_sampler, "__next__"):
         raise ArgumentError(f"batch_sampler is a {type(batch_sampler).__name__}, which runs once: give an object whose "
                             "__iter__ begins anew")

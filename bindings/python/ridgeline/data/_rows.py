@@ -8,7 +8,7 @@ import os
 import time
 
 from .._core import ArgumentError, RunError
-from ._made import Generators, Maker
+from ._made import CollateError, Generators, Maker
 from ._run import Iterator
 from ._workers import Pool, raised_by
 
@@ -185,8 +185,11 @@ class Here:
             yield value, bad, state
 
     def _made(self, epoch, number, indices):
-        with Generators():
-            return self._maker.batch(epoch, number, indices)
+        try:
+            with Generators():
+                return self._maker.batch(epoch, number, indices)
+        except CollateError as error:
+            raise error.cause
 
     def close(self):
         self._maker.begin()

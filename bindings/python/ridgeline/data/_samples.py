@@ -73,7 +73,8 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None):
     turns = turns_of(dataset, thread_safe)
     first = sample_at(dataset, 0, turns)
     places = _places_of_pictures(first, image, label)
-    shown = [_image_value(_at(first, place)) for place in places]
+    pair = _pair_of(first, places, label)
+    shown = [_first_image(_at(first, place), place) for place in places]
     kinds = [("bytes", ()) if isinstance(value, bytes) else ("u8", (-1, -1, value.shape[2])) for value in shown]
     channels = {3 if isinstance(value, bytes) else value.shape[2] for value in shown}
     if len(channels) > 1:
@@ -82,7 +83,7 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None):
     name = f"{type(dataset).__module__}.{type(dataset).__qualname__}"
     rows = _Rows(dataset, turns, places, kinds)
     given = dict(channels=channels.pop(), classes=classes)
-    if (pair := _pair_of(first, places, label)) is not None:
+    if pair is not None:
         other, form = pair
         labels = None if options.known else Labels.of(_at(first, other), f"sample 0: label ({other[0]!r})")
         if labels is not None:
@@ -109,6 +110,14 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None):
     columns = [(column, *kind) for column, kind in zip(rest.columns, kinds)] + [("rest", "bytes", ())]
     made = FromGenerator(full_row, columns, len(dataset), name=name, thread_safe=True)
     return Input(made, columns=rest.columns, pictures=rest.columns, rest=rest, **given)
+
+
+def _first_image(value, place):
+    try:
+        return _image_value(value)
+    except (TypeError, OSError) as error:
+        where = f" ({place[0]!r})" if len(place) == 1 else f" {place!r}" if place else ""
+        raise ArgumentError(f"sample 0: image{where}: {error}") from None
 
 
 class _Rows:

@@ -19,6 +19,7 @@ import numpy as np
 _ALIGNMENT = 64
 _SMALLEST = 1 << 16  # bytes of a slab
 _IN_LINE = 256  # arrays of fewer bytes travel inside the pickle
+_MOST_LEASES = 8  # batches of one sender that the receiver keeps in their slabs
 
 
 class Slab:
@@ -37,7 +38,7 @@ class Slab:
         if begin + size > self.size:
             self.size = max(_SMALLEST, 2 * self.size, -(-(begin + size) // mmap.PAGESIZE) * mmap.PAGESIZE)
             os.ftruncate(self.file, self.size)
-            whole = np.frombuffer(mmap.mmap(self.file, self.size), np.uint8)
+            whole = _mapped(self.file, self.size)
             self.maps.append((_address(whole), whole))
         self.used = begin + size
         return self.maps[-1][1][begin:begin + size]
@@ -126,30 +127,59 @@ class _Stream:
 
 
 class Received:
-    """The slabs of one sender as the receiver sees them."""
+    """The slabs of one sender as the receiver sees them.
+
+    Of batches that the consumer keeps, the first lie in their slabs; those beyond are copies, so that neither memory files
+    nor their descriptors grow with what is kept.
+    """
 
     def __init__(self):
         self._maps = {}
         self._files = {}
-        self.given_back = collections.deque()  # numbers, by any thread
+        self._given_back = collections.deque()  # numbers, by any thread
+        self._leases = 0  # that were not taken back yet
 
     def add(self, number, file):
         self._files[number] = file
 
-    def unpack(self, number, size, begin, length):
-        """The value that pack() wrote. Its arrays hold the slab."""
+    def unpack(self, number, size, used, begin, length):
+        """The value that pack() wrote into a slab of so many bytes, of which some are used. Its arrays hold the slab."""
         whole = self._maps.get(number)
         if whole is None or whole.size < size:
-            whole = self._maps[number] = np.frombuffer(mmap.mmap(self._files[number], size), np.uint8)
-        lease = np.asarray(_Lease(whole, number, self.given_back))
-        buffers, data = pickle.loads(lease[begin:begin + length])
-        return pickle.loads(data, buffers=[lease[at:at + size] for at, size in buffers])
+            whole = self._maps[number] = _mapped(self._files[number], size)
+        self._leases += 1
+        if self._leases - len(self._given_back) > _MOST_LEASES:
+            memory = whole[:used].copy()
+            self._given_back.append(number)
+        else:
+            memory = np.asarray(_Lease(whole, number, self._given_back))
+        buffers, data = pickle.loads(memory[begin:begin + length])
+        return pickle.loads(data, buffers=[memory[at:at + size] for at, size in buffers])
+
+    def drop(self, number):
+        """A batch that nobody wants."""
+        self._leases += 1
+        self._given_back.append(number)
+
+    def take_given_back(self):
+        """Numbers of slabs that the sender may use again."""
+        numbers = []
+        while self._given_back:
+            numbers.append(self._given_back.popleft())
+        self._leases -= len(numbers)
+        return numbers
 
     def close(self):
         for file in self._files.values():
             os.close(file)
         self._files.clear()
         self._maps.clear()
+
+
+def _mapped(file, size):
+    """The memory file as an array. Before 3.13 Python keeps a descriptor with it."""
+    options = {"trackfd": False} if sys.version_info >= (3, 13) else {}
+    return np.frombuffer(mmap.mmap(file, size, **options), np.uint8)
 
 
 class _Lease:

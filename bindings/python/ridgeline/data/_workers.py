@@ -130,7 +130,8 @@ class _Worker:
             kind = "failed"
             where = pack([_failure(RunError(f"batch {number} cannot go from process to process: "
                                             f"{type(error).__name__}: {error}"))], self.slab)
-        header = (kind, tag, number, self.slab.number, self.slab.size, not self.slab.sent, where)
+        slab = self.slab
+        header = (kind, tag, number, slab.number, not slab.sent, (slab.size, slab.used, *where))
         self.connection.send_bytes(pickle.dumps(header))
         if not self.slab.sent:
             with socket.fromfd(self.connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as channel:
@@ -244,7 +245,7 @@ class Pool:
     def give(self, worker, epoch, number, indices):
         member = self._members[worker]
         member.waiting[(self.tag, number)] = True
-        member.send(("make", member.take_given_back(), self.tag, epoch, number, indices))
+        member.send(("make", member.received.take_given_back(), self.tag, epoch, number, indices))
 
     def outstanding(self, worker):
         """Tasks of this epoch that the worker has not answered."""
@@ -270,7 +271,7 @@ class Pool:
             try:
                 if not member.connection.poll(0):
                     return came
-                kind, tag, number, slab, size, new, where = pickle.loads(member.connection.recv_bytes())
+                kind, tag, number, slab, new, where = pickle.loads(member.connection.recv_bytes())
                 if new:
                     with socket.fromfd(member.connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as channel:
                         member.received.add(slab, *multiprocessing.reduction.recvfds(channel, 1))
@@ -280,9 +281,9 @@ class Pool:
                 raise member.ended() from None
             member.waiting.pop((tag, number), None)
             if tag != self.tag and (kind == "failed" or self._schema):
-                member.received.given_back.append(slab)
+                member.received.drop(slab)
                 continue
-            content = member.received.unpack(slab, size, *where)
+            content = member.received.unpack(slab, *where)
             if kind != "failed" and content[3] is not None and not self._schema:
                 self._schema = content[3]
                 for other in self._members:
@@ -326,13 +327,6 @@ class _Member:
             self.connection.send_bytes(pickle.dumps(message))
         except (BrokenPipeError, ConnectionError):
             raise self.ended() from None
-
-    def take_given_back(self):
-        numbers = []
-        with contextlib.suppress(IndexError):
-            while True:
-                numbers.append(self.received.given_back.popleft())
-        return numbers
 
     def ended(self):
         """An error that says how the process ended."""
