@@ -105,11 +105,11 @@ def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, opt
     if (held := _torchvision_data(dataset)) is not None:
         return held.input(options)
     wanted = asked or image is not None
-    if _is_hugging_face(dataset) and hasattr(dataset, "__getitem__"):
+    if _is_hugging_face(dataset) and not is_stream(dataset):
         return _hugging_face_input(dataset, image, label, options, thread_safe, wanted)
     if not wanted:
         return None
-    if hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__") and not is_stream(dataset):
+    if not is_stream(dataset) and hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__"):
         return map_style_input(dataset, image, label, options, thread_safe)
     raise ArgumentError(
         f"pictures of a {type(dataset).__name__} cannot go to the engine, which needs samples by index (__getitem__ and "

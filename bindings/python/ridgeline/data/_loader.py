@@ -6,17 +6,14 @@ import os
 import sys
 import warnings
 
-from .._core import ArgumentError, RunError, Tokens, make_transform
-from ._callables import Function
+from .._core import ArgumentError
 from ._inputs import input_of
-from ._names import NUMPY
 from ._orders import is_own, ordered, own_order, ranks
-from ._run import replay
 from ._samples import is_stream, turns_of
-from ._torchvision import translate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._graph import Dataset
     from ._types import *  # noqa: F403
 
 
@@ -97,6 +94,7 @@ class DataLoader:
                  jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike | None = None,
                  jpeg_index_disk: int = 4 << 30) -> None:
         from ._collate import Options
+        from ._pictures import Pictures
 
         output = _world() if output is None else output
         _one_of("output", output, ("torch", "numpy"))
@@ -120,8 +118,6 @@ class DataLoader:
         self.collate_fn = None if _is_default_collate(collate_fn) else collate_fn
         self.pin_memory = pin_memory and _can_pin()
         self._timeout = timeout
-        self._output = output
-        self._channels_first = memory_format == "channels_last"
         self._followed = None  # the sampler whose set_epoch counts, and the epoch that was seen last
 
         options = Options(output == "torch", as_list, pad, self.collate_fn is None)
@@ -138,8 +134,6 @@ class DataLoader:
             _refuse("worker_init_fn", worker_init_fn, "workers are threads of the engine, not processes")
             _refuse("multiprocessing_context", multiprocessing_context,
                     "workers are threads of the engine, not processes")
-            if options.known and source.rest is None:
-                raise ArgumentError("as_list and pad are for what samples of your own hold beside their pictures")
             slots = 0 if prefetch_factor is None else \
                 prefetch_factor * (num_workers or len(os.sched_getaffinity(0))) + 1
             run = dict(epochs=-1, workers=num_workers, slots=slots, memory_limit=memory_limit,
@@ -147,7 +141,8 @@ class DataLoader:
                        jpeg_index_memory=jpeg_index_memory, jpeg_index_directory=jpeg_index_directory,
                        jpeg_index_disk=jpeg_index_disk, seed=seed,
                        page_lock=_page_lock() if self.pin_memory else None)
-            self._work = self._of_engine(source, order, transform, untranslatable, memory_format, seed, run)
+            pictures = Pictures(source, transform, untranslatable, memory_format, options, self.collate_fn)
+            self._work = self._of_engine(source, order, pictures, transform, seed, run)
         self._persistent = source is not None if persistent_workers is None else persistent_workers
         self._open = False
         self._state = None  # after the last batch that was delivered
@@ -155,14 +150,12 @@ class DataLoader:
         self._pass = 0
         self._size = None
 
-    def _of_engine(self, source, order, transform, untranslatable, memory_format, seed, run):
+    def _of_engine(self, source, order, pictures, batched, seed, run):
         """Batches that the engine makes."""
         from ._engine import Engine, OwnEngine, rows_of
         from ._rows import OwnOrder
 
         sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size = order
-        self._columns, self._form, self._keys = source.columns, source.form, source.keys
-        self._pictures, self._rest, self._counts = source.pictures, source.rest, source.counts
 
         def seeded(graph):  # the seed of a state counts unless one is given here
             return graph if seed is None else graph.with_seed(seed)
@@ -175,20 +168,18 @@ class DataLoader:
                 order = OwnOrder("batch_sampler", batch_sampler)
             else:
                 order = OwnOrder("sampler", sampler, batch_size, drop_last)
-            self._transformed(source.dataset, source, transform, untranslatable, memory_format)  # errors now
+            pictures.of(source.dataset)  # errors now
 
             def make(indices, size):
-                chosen = rows_of(source.dataset, indices)
-                return seeded(self._transformed(chosen, source, transform, untranslatable, memory_format).batch(size))
+                return seeded(pictures.of(rows_of(source.dataset, indices)).batch(size))
 
-            return OwnEngine(make, order, self._delivered, run)
+            return OwnEngine(make, order, pictures.delivered, run)
         if batch_size is None:
-            graph = _batched(source.dataset, transform, shuffle, sampler, drop_last)
+            graph = _batched(source.dataset, batched, shuffle, sampler, drop_last)
         else:
             chosen, self._followed = _followed(*ordered(source.dataset, shuffle, sampler, rank, world_size))
-            chosen = self._transformed(chosen, source, transform, untranslatable, memory_format)
-            graph = chosen.batch(batch_size, drop_remainder=drop_last)
-        return Engine(seeded(graph), self._delivered, run)
+            graph = pictures.of(chosen).batch(batch_size, drop_remainder=drop_last)
+        return Engine(seeded(graph), pictures.delivered, run)
 
     def _of_python(self, order, options, turns, given, init, context, prefetch, seed, bad_samples, budget, quarantine):
         """Batches that Python code makes, here or in worker processes."""
@@ -254,35 +245,6 @@ class DataLoader:
             return count // batch_size if drop_last else -(-count // batch_size)
 
         return OwnOrder("stream", batch_size=batch_size, drop_last=drop_last, length=length)
-
-    def _transformed(self, dataset, source, transform, untranslatable, memory_format):
-        if transform is not None and source.transform is not None:
-            raise ArgumentError("the data set has a transform of its own: leave out transform=, or take it off")
-        pictures = list(source.pictures)
-        chosen = source.transform if transform is None else transform
-        translation = translate(chosen, source.channels, untranslatable)
-        made = list(translation.transforms)
-        cast = [made.pop()] if made and made[-1].op == "type_cast" and not translation.python else []
-        if made:  # several pictures draw alike
-            dataset = dataset.map_columns(pictures, *made)
-        for picture in pictures:
-            if _type_of(dataset, picture) == "bytes":  # nothing has asked for pixels yet
-                dataset = dataset.map_columns([picture], make_transform("decode", {}, [], Tokens()))
-        if translation.python:
-            dataset = dataset.map_columns(pictures, self._python_function(dataset, pictures, translation))
-        if memory_format == "contiguous":
-            dataset = dataset.map_columns(pictures, make_transform("hwc_to_chw", {}, [], Tokens()))
-        return dataset.map_columns(pictures, *cast) if cast else dataset
-
-    def _python_function(self, dataset, pictures, translation):
-        """The rest of a chain; the type and shape of its first result are those of all."""
-        if len(pictures) > 1:
-            raise ArgumentError("untranslatable='python' is for one picture a sample, image= names several")
-        result = translation.call_python(replay(dataset, 0, 0)[pictures[0]])
-        name = "torchvision." + "_".join(type(t).__name__ for t in translation.python)
-        if str(result.dtype) not in _TYPES:
-            raise ArgumentError(f"{name} gives {result.dtype} (allowed: {', '.join(_TYPES)})")
-        return Function(translation.call_python, _TYPES[str(result.dtype)], result.shape, name)
 
     # ---- iteration
 
@@ -365,50 +327,10 @@ class DataLoader:
         self._go_to(dict(state))
         self._loaded = True
 
-    # ---- what is delivered
-
-    def _delivered(self, batch, rows):
-        """The value of a batch of the engine's, of which the first rows count."""
-        if self._rest is not None:
-            return self._rest_delivered(batch, rows)
-        names = self._columns if self._form == "tuple" else [name for name in batch.keys() if name != "mask"]
-        values = {self._keys.get(name, name): self._column(batch, name, rows) for name in names}
-        if self.collate_fn is not None:
-            columns = list(values.values())
-            samples = [tuple(column[i] for column in columns) for i in range(len(columns[0]))]
-            if self._form == "dict":
-                samples = [dict(zip(values, sample)) for sample in samples]
-            return self.collate_fn(samples)
-        return values if self._form == "dict" else list(values.values())
-
-    def _rest_delivered(self, batch, rows):
-        from ._collate import Misfit
-
-        pictures = {name: self._column(batch, name, rows) for name in self._pictures}
-        packed = batch["rest"][:rows]
-        if self.collate_fn is not None:
-            return self.collate_fn(list(self._rest.samples(packed, pictures)))
-        try:
-            return self._rest.batch(packed, pictures, batch.records)
-        except Misfit as error:
-            raise RunError(str(error)) from None
-
-    def _column(self, batch, name, rows):
-        dtype = _type_of(batch, name)
-        if self._output == "numpy" or dtype == "bytes":
-            return batch[name][:rows] if rows != batch.rows else batch[name]
-        first = self._channels_first and name in self._pictures and len(batch.shape(name)) == 4
-        tensor = batch.torch(name, channels_first=first)
-        if rows != batch.rows:
-            tensor = tensor[:rows]
-        if dtype == "i32" and self._counts:
-            tensor = tensor.long()  # as PyTorch's losses want labels
-        return tensor
-
     def _pinned(self, value):
         if not self.pin_memory:
             return value
-        from ._collate import pinned
+        from ._values import pinned
 
         return pinned(value)
 
@@ -432,9 +354,6 @@ class DataLoader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-_TYPES = {numpy: dtype for dtype, numpy in NUMPY.items() if dtype != "bf16"}
 
 
 def _world():
@@ -497,11 +416,6 @@ def _page_lock():
         torch.cuda.check_error(runtime.cudaHostUnregister(address))
 
     return register, unregister
-
-
-def _type_of(columns, name):
-    """Of a dataset or a batch."""
-    return next(dtype for column, dtype, _ in columns.columns() if column == name)
 
 
 def _batched(dataset, transform, shuffle, sampler, drop_last):

@@ -11,7 +11,9 @@ import sys
 import traceback
 
 from .._core import RunError
-from ._collate import Call, Misfit, Options, convert, schema_of
+from ._collate import schema_of
+from ._leaves import Call, Misfit
+from ._values import convert
 
 
 class Recipe:
@@ -293,6 +295,3 @@ def reopen_files():
             os.dup2(own, file, inheritable=os.get_inheritable(file))
         finally:
             os.close(own)
-
-
-__all__ = ["Bad", "CollateError", "Generators", "Maker", "Options", "Recipe", "reopen_files", "seed_all", "sendable"]

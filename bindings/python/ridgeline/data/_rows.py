@@ -316,6 +316,3 @@ class _Stream:
     def __init__(self, worker):
         self.worker = worker
         self.numbers = collections.deque()  # those that are on their way
-
-
-__all__ = ["Account", "GraphOrder", "Here", "OwnOrder", "Processes", "Rows"]

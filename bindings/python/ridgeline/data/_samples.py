@@ -8,8 +8,9 @@ import pickle
 
 from .._core import ArgumentError, Turn
 from ._callables import FromGenerator
-from ._collate import Call, Misfit, Picture, schema_of
+from ._collate import schema_of
 from ._labels import Labels
+from ._leaves import Call, Misfit, Picture
 
 
 class Input:
@@ -159,6 +160,10 @@ class Rest:
         self.columns = tuple(f"image{i}" for i in range(len(places)))
         self._options, self._places = options, places
         self._first = self._schema = None
+
+    def pictures_in(self, places):
+        """The columns of pictures at these places."""
+        return {column for column, place in zip(self.columns, self._places) if place in places}
 
     def begin(self, first):
         """Makes the schema, by the first sample. A Misfit where it makes none."""

@@ -366,6 +366,3 @@ def _end(members, owner):
             member.process.close()
         member.received.close()
     members.clear()
-
-
-__all__ = ["Pool", "raised_by"]
