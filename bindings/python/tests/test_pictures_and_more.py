@@ -150,6 +150,56 @@ class PicturesAndMore(Folder):
         self.assertIsNone(difference(seen + list(again), whole))
 
 
+class Encoded(Folder):
+    """Streams of encoded pictures, as WebDataset's before it decodes."""
+
+    def stream(self, count=11, bad=None):
+        folder = torchvision.datasets.ImageFolder(self.dir)
+
+        def make(i):
+            if i == bad:
+                raise ValueError("a torn archive")
+            with open(folder.samples[i][0], "rb") as file:
+                return {"__key__": f"k{i}", "jpg": file.read(), "json": {"label": i}}
+
+        return Stream(make, count)
+
+    def test_pictures_of_a_stream_are_the_engines_in_the_streams_order(self):
+        folder = torchvision.datasets.ImageFolder(self.dir, EXACT)
+        for workers in (1, 3):
+            for count, drop, sizes in ((11, False, [4, 4, 3]), (11, True, [4, 4]), (8, False, [4, 4]), (2, False, [2]), (0, False, [])):
+                loader = DataLoader(self.stream(count), 4, image="jpg", transform=EXACT, drop_last=drop, num_workers=workers)
+                for _ in range(2):
+                    got = list(loader)
+                    self.assertEqual([len(b["jpg"]) for b in got], sizes)
+                    for i, (image, key, label) in enumerate((x, k, y) for b in got for x, k, y in zip(
+                            b["jpg"], b["__key__"], b["json"]["label"].tolist())):
+                        self.assertTrue(torch.equal(image, folder[i][0]))
+                        self.assertEqual((key, label), (f"k{i}", i))
+
+    def test_an_error_of_the_stream_is_told_after_the_batches_before_it(self):
+        loader, seen = DataLoader(self.stream(bad=6), 4, image="jpg", transform=EXACT), []
+        with self.assertRaisesRegex(ridgeline.RunError, "sample 6: ValueError: a torn archive"):
+            seen.extend(iter(loader))
+        self.assertEqual(len(seen), 1)
+
+    def test_random_transforms_differ_from_epoch_to_epoch_and_a_state_goes_on(self):
+        def loader(workers=0):
+            return DataLoader(self.stream(), 4, image="jpg", transform=RANDOM, num_workers=workers)
+
+        one = loader()
+        epochs = [list(one), list(one)]
+        self.assertFalse(torch.equal(epochs[0][0]["jpg"], epochs[1][0]["jpg"]))
+        other = loader(2)
+        for number, batch in enumerate(other):
+            if number == 1:
+                break
+        again = loader(3)
+        again.load_state_dict(other.state_dict())
+        self.assertIsNone(difference(list(again), epochs[0][2:]))
+        self.assertIsNone(difference(list(again), epochs[1]))
+
+
 class OwnOrders(Folder):
     def labels(self, **options):
         return [y.tolist() for _, y in DataLoader(self.dir, transform=EXACT, **options)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from .._core import ArgumentError, RunError
-from ._run import Iterator
+from ._run import Iterator, at_epoch
 
 _CHUNK = 1 << 16  # indices of a user's order that one graph holds
 
@@ -87,9 +87,7 @@ class OwnEngine:
         rows = [index for indices, _ in chunk for index in (_filled(indices, size) if filled else indices)]
         self.close()
         self.graph = self._make(rows, size)
-        self.iterator = Iterator(self.graph, **self._options)
-        if epoch:
-            self.iterator.restore({**self.iterator.state(), "epoch": epoch})
+        self.iterator = at_epoch(self.graph, epoch, **self._options)
         try:
             for indices, after in chunk:
                 if self.iterator is None:

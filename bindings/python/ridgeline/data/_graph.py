@@ -218,7 +218,7 @@ class Dataset:
         Nothing stays from one `for` to the next. `Iterator` and `DataLoader` keep their threads, know what they read, and
         go on from a state.
         """
-        from ._run import Iterator
+        from ._run import at_epoch
 
         if not self._core.batched():
             raise _core.ArgumentError("`for` over a dataset gives batches: call batch() on it first (replay() gives single "
@@ -226,9 +226,7 @@ class Dataset:
         epoch, self._epoch = self._epoch, self._epoch + 1
         if self._core.size() == 0:
             return
-        with Iterator(self, epochs=kForever) as iterator:
-            if epoch:
-                iterator.restore({**iterator.state(), "epoch": epoch})
+        with at_epoch(self, epoch, epochs=kForever) as iterator:
             for batch in iterator:
                 last = batch.last_of_epoch
                 yield batch

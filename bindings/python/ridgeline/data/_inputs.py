@@ -107,13 +107,13 @@ def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, opt
     wanted = asked or image is not None
     if _is_hugging_face(dataset) and not is_stream(dataset):
         return _hugging_face_input(dataset, image, label, options, thread_safe, wanted)
-    if not wanted:
+    if not wanted or is_stream(dataset):
         return None
-    if not is_stream(dataset) and hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__"):
+    if hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__"):
         return map_style_input(dataset, image, label, options, thread_safe)
     raise ArgumentError(
-        f"pictures of a {type(dataset).__name__} cannot go to the engine, which needs samples by index (__getitem__ and "
-        "__len__): leave out transform= and image=, and let the data set transform its samples"
+        f"DataLoader takes a folder, Parquet files, a dataset of ridgeline.data, a data set with __getitem__ and __len__, "
+        f"or one with __iter__, not {type(dataset).__name__}"
     )
 
 

@@ -124,7 +124,8 @@ class DataLoader:
         source = input_of(dataset, image, label, thread_safe, transform is not None, options)
         self.classes = None if source is None else source.classes
         order = sampler, batch_sampler, shuffle, batch_size, drop_last, *ranks(rank, world_size, distributed)
-        if source is None:
+        streams = source is None and is_stream(dataset) and (transform is not None or image is not None)
+        if source is None and not streams:
             given = dict(label=label, memory_limit=memory_limit or None,
                          untranslatable=None if untranslatable == "error" else untranslatable)
             self._work = self._of_python(order, options, turns_of(dataset, thread_safe), given, worker_init_fn,
@@ -141,8 +142,12 @@ class DataLoader:
                        jpeg_index_memory=jpeg_index_memory, jpeg_index_directory=jpeg_index_directory,
                        jpeg_index_disk=jpeg_index_disk, seed=seed,
                        page_lock=_page_lock() if self.pin_memory else None)
-            pictures = Pictures(source, transform, untranslatable, memory_format, options, self.collate_fn)
-            self._work = self._of_engine(source, order, pictures, transform, seed, run)
+            of_pictures = transform, untranslatable, memory_format
+            if streams:
+                self._work = self._of_stream(order, options, image, label, of_pictures, seed, run)
+            else:
+                pictures = Pictures(source, *of_pictures, options, self.collate_fn)
+                self._work = self._of_engine(source, order, pictures, transform, seed, run)
         self._persistent = source is not None if persistent_workers is None else persistent_workers
         self._open = False
         self._state = None  # after the last batch that was delivered
@@ -180,6 +185,19 @@ class DataLoader:
             chosen, self._followed = _followed(*ordered(source.dataset, shuffle, sampler, rank, world_size))
             graph = pictures.of(chosen).batch(batch_size, drop_remainder=drop_last)
         return Engine(seeded(graph), pictures.delivered, run)
+
+    def _of_stream(self, order, options, image, label, of_pictures, seed, run):
+        """Batches of an iterable data set whose pictures the engine makes."""
+        from ._made import Recipe
+        from ._stream import StreamEngine
+
+        batch_size, drop_last = order[3:5]
+        if batch_size is None:
+            raise ArgumentError("batch_size=None delivers samples one by one: give a batch_size, or leave out transform= "
+                                "and image=")
+        place = self._stream_order(order, run["bad_samples"])
+        recipe = Recipe(self.dataset, True, batch_size, drop_last, self.collate_fn, options, "raise", seed or 0)
+        return StreamEngine(recipe, place, image, label, of_pictures, run)
 
     def _of_python(self, order, options, turns, given, init, context, prefetch, seed, bad_samples, budget, quarantine):
         """Batches that Python code makes, here or in worker processes."""
@@ -238,8 +256,10 @@ class DataLoader:
             raise ArgumentError(f"the data set is a {type(self.dataset).__name__}, which runs once: give an object whose "
                                 "__iter__ begins anew")
 
+        dataset = self.dataset
+
         def length():
-            count = len(self.dataset)
+            count = len(dataset)
             if batch_size is None:
                 return count
             return count // batch_size if drop_last else -(-count // batch_size)

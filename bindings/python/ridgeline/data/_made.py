@@ -156,22 +156,30 @@ class Maker:
         bad.append(found)
 
     def _next_samples(self):
-        if self._stream is None:
-            self._stream = self._protected(self._begun)
         wanted = self.recipe.batch_size or 1
         samples, names = [], []
         while len(samples) < wanted and not self._over:
             self.check()
-            try:
-                samples.append(self._protected(lambda: next(self._stream)))
-            except StopIteration:
+            name = self._stream_name()
+            if (sample := self.next_sample()) is None:
                 self._over = True
                 break
-            names.append(self._stream_name())
-            self._read += 1
+            samples += sample
+            names.append(name)
         if len(samples) < wanted and self.recipe.drop_last:
             samples = []
         return samples, names, self._over
+
+    def next_sample(self):
+        """[the next one of a stream]; None: it has ended."""
+        if self._stream is None:
+            self._stream = self._protected(self._begun)
+        try:
+            sample = self._protected(lambda: next(self._stream))
+        except StopIteration:
+            return None
+        self._read += 1
+        return [sample]
 
     def _begun(self):
         dataset = self.recipe.dataset

@@ -204,6 +204,15 @@ class Iterator:
         self.close()
 
 
+def at_epoch(dataset, epoch, **options):
+    """An Iterator that begins with an epoch, and prepares nothing before it."""
+    start = None
+    if epoch:
+        with Iterator(dataset, pull=True, **{**options, "page_lock": None}) as counting:
+            start = {**counting.state(), "epoch": epoch}
+    return Iterator(dataset, start=start, **options)
+
+
 class Sample:
     """One row outside any run: `columns` {name: array or bytes}, `record` of the source, `origin` in words."""
 

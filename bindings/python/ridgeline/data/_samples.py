@@ -75,15 +75,10 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None):
     first = sample_at(dataset, 0, turns)
     places = _places_of_pictures(first, image, label)
     pair = _pair_of(first, places, label)
-    shown = [_first_image(_at(first, place), place) for place in places]
-    kinds = [("bytes", ()) if isinstance(value, bytes) else ("u8", (-1, -1, value.shape[2])) for value in shown]
-    channels = {3 if isinstance(value, bytes) else value.shape[2] for value in shown}
-    if len(channels) > 1:
-        raise ArgumentError("the pictures of a sample must have equally many channels, these have "
-                            + " and ".join(map(str, sorted(channels))))
+    kinds, channels = _kinds_of(first, places)
     name = f"{type(dataset).__module__}.{type(dataset).__qualname__}"
     rows = _Rows(dataset, turns, places, kinds)
-    given = dict(channels=channels.pop(), classes=classes)
+    given = dict(channels=channels, classes=classes)
     if pair is not None:
         other, form = pair
         labels = None if options.known else Labels.of(_at(first, other), f"sample 0: label ({other[0]!r})")
@@ -95,22 +90,51 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None):
             made = FromGenerator(row, [("image", *kinds[0]), labels.column], len(dataset), name=name, thread_safe=True)
             keys = {"image": places[0][0], "label": other[0]} if form == "dict" else None
             return Input(made, form=form, keys=keys, counts=labels.counts, **given)
-        if label is not None:  # these two alone
-            rows.only = places[0][0], other[0], form
-            places[0] = (places[0][0],) if form == "dict" else (0,)
+        if label is not None:
+            places = rows.choose(places[0][0], other[0], form)
     rest = Rest(options, places)
+    rest.begin(rows.chosen(first))
 
     def full_row(index):
         pictures, sample = rows.taken(index, rows.chosen)
         return (*pictures, rest.packed(sample, f"sample {index}"))
 
-    try:
-        rest.begin(rows.chosen(first))
-    except Misfit as error:
-        raise ArgumentError(str(error)) from None
-    columns = [(column, *kind) for column, kind in zip(rest.columns, kinds)] + [("rest", "bytes", ())]
-    made = FromGenerator(full_row, columns, len(dataset), name=name, thread_safe=True)
+    made = FromGenerator(full_row, rest.columns_of(kinds), len(dataset), name=name, thread_safe=True)
     return Input(made, columns=rest.columns, pictures=rest.columns, rest=rest, **given)
+
+
+def stream_input(window, first, image, label, options):
+    """The Input of a stream, `window(index)` gives its samples (None: there are no more) and `first` is the first one."""
+    places = _places_of_pictures(first, image, label)
+    pair = _pair_of(first, places, label)
+    kinds, channels = _kinds_of(first, places)
+    rows = _Rows(None, (), places, kinds)
+    if pair is not None and label is not None:
+        places = rows.choose(places[0][0], pair[0][0], pair[1])
+    rest = Rest(options, places)
+    rest.begin(rows.chosen(first))
+    filler = rows.read(0, [_at(first, place) for place in rows.pictures])
+
+    def row(index):
+        sample = window(index)
+        if sample is None:
+            return (*filler, b"")
+        pictures = rows.read(index, [_at(sample, place) for place in rows.pictures])
+        return (*pictures, rest.packed(rows.chosen(sample), f"sample {index}"))
+
+    made = FromGenerator(row, rest.columns_of(kinds), 1 << 40, name="ridgeline.stream", thread_safe=True)
+    return Input(made, columns=rest.columns, pictures=rest.columns, rest=rest, channels=channels)
+
+
+def _kinds_of(first, places):
+    """(type and shape of each picture, channels of all)."""
+    shown = [_first_image(_at(first, place), place) for place in places]
+    channels = {3 if isinstance(value, bytes) else value.shape[2] for value in shown}
+    if len(channels) > 1:
+        raise ArgumentError("the pictures of a sample must have equally many channels, these have "
+                            + " and ".join(map(str, sorted(channels))))
+    kinds = [("bytes", ()) if isinstance(value, bytes) else ("u8", (-1, -1, value.shape[2])) for value in shown]
+    return kinds, channels.pop()
 
 
 def _first_image(value, place):
@@ -135,7 +159,10 @@ class _Rows:
             return [_lazy_image_value(_at(sample, place)) for place in self.pictures], take(sample)
 
         pictures, taken = sample_at(self.dataset, index, self.turns, both)
-        return [self._picture(index, *one) for one in zip(pictures, self.pictures, self.kinds)], taken
+        return self.read(index, pictures), taken
+
+    def read(self, index, pictures):
+        return [self._picture(index, *one) for one in zip(pictures, self.pictures, self.kinds)]
 
     def _picture(self, index, value, place, kind):
         value = _image_value(value)
@@ -145,6 +172,11 @@ class _Rows:
             raise TypeError(f"sample {index}: image {where} is {'pixels' if encoded else 'encoded'}, the first was "
                             f"{'encoded' if encoded else 'pixels'}")
         return value
+
+    def choose(self, image, label, form):
+        """These two alone are delivered; where the picture is in what is."""
+        self.only = image, label, form
+        return [(image,)] if form == "dict" else [(0,)]
 
     def chosen(self, sample):
         if self.only is None:
@@ -166,10 +198,17 @@ class Rest:
         return {column for column, place in zip(self.columns, self._places) if place in places}
 
     def begin(self, first):
-        """Makes the schema, by the first sample. A Misfit where it makes none."""
+        """Makes the schema, by the first sample."""
         self._first = self._apart(first)
-        if self._options.checks:
-            self._check(self._first, "sample 0")
+        try:
+            if self._options.checks:
+                self._check(self._first, "sample 0")
+        except Misfit as error:
+            raise ArgumentError(str(error)) from None
+
+    def columns_of(self, kinds):
+        """Of the rows that hold pictures of these kinds and the packed rest."""
+        return [(column, *kind) for column, kind in zip(self.columns, kinds)] + [("rest", "bytes", ())]
 
     def _check(self, sample, name):
         self.schema().collate([sample], Call([name], pictures=dict.fromkeys(self.columns)))
