@@ -164,9 +164,9 @@ class Dataset:
 
     def rename(self, names: Mapping[str, str] | Sequence[str], to: Sequence[str] | None = None) -> Dataset:
         """Other names for columns: a dict {present: new}, or two lists."""
-        if to is None:
-            names, to = list(names.keys()), list(names.values())
-        return self._add("rename", {"from": names, "to": to})
+        pairs = dict(names) if to is None else None  # type: ignore[arg-type]
+        return self._add("rename", {"from": names if pairs is None else list(pairs),
+                                    "to": to if pairs is None else list(pairs.values())})
 
     def cache(self, memory_limit: int = 1 << 30, directory: str | os.PathLike = '') -> Dataset:
         """Keeps the rows of the first epoch. Nothing random may lie below.

@@ -150,10 +150,10 @@ class DataLoader:
                 self._work = self._of_engine(source, order, pictures, transform, seed, run)
         self._persistent = source is not None if persistent_workers is None else persistent_workers
         self._open = False
-        self._state = None  # after the last batch that was delivered
+        self._state: State | None = None  # after the last batch that was delivered
         self._loaded = False  # the state was set from outside and has not been gone on from
         self._pass = 0
-        self._size = None
+        self._size: int | None = None
 
     def _of_engine(self, source, order, pictures, batched, seed, run):
         """Batches that the engine makes."""
@@ -299,7 +299,8 @@ class DataLoader:
                     raise RuntimeError("another iteration over this DataLoader has begun: it goes on, this one cannot")
                 if not self._open:
                     raise RuntimeError("this DataLoader was closed in the middle of an epoch: begin another `for`")
-            if mine == self._pass and (state := self._state)["delivered"] and state.get("order"):
+            state = self._state
+            if mine == self._pass and state and state["delivered"] and state.get("order"):
                 self._state = {**state, "epoch": state["epoch"] + 1, "delivered": 0}  # a stream that is at its end
                 self._loaded = False
         finally:

@@ -27,7 +27,7 @@ _WATCH = 5.0  # seconds after which a worker without work looks whether its pare
 _PATIENCE = 5.0  # seconds in which workers may end by themselves
 
 # The parent's ends of all sockets of this process: children of a fork close them.
-_ends = weakref.WeakSet()
+_ends: weakref.WeakSet = weakref.WeakSet()
 
 
 class _Left(Exception):
