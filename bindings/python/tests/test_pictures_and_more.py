@@ -134,6 +134,15 @@ class PicturesAndMore(Folder):
             with self.subTest(words), self.assertRaisesRegex(ridgeline.RunError, words):
                 list(DataLoader(self.rows(make), 4, transform=EXACT))
 
+    def test_boxes_and_masks_of_tv_tensors_are_not_left_behind(self):
+        boxes = torchvision.tv_tensors.BoundingBoxes(torch.ones(1, 4), format="XYXY", canvas_size=(30, 30))
+        for made, words in [({"boxes": boxes}, r"sample 0: \['t'\]\['boxes'\] is BoundingBoxes"),
+                            ([1, torchvision.tv_tensors.Mask(torch.ones(3, 3))], r"sample 0: \['t'\]\[1\] is Mask of tv_tensors, which resize of")]:
+            rows = self.rows(lambda i, p: {"image": p, "t": made})
+            with self.assertRaisesRegex(ridgeline.ArgumentError, words):
+                DataLoader(rows, 2, transform=v1.Compose([v1.Resize((8, 8)), v1.ToTensor()]))
+            self.assertEqual(len(list(DataLoader(rows, 1, transform=v1.Compose([v1.ColorJitter(0.3), v1.ToTensor()])))), 10)
+
     def test_a_state_goes_on_in_the_middle_of_an_epoch(self):
         make = lambda i, p: {"image": p, "caption": f"c{i}"}  # noqa: E731
 

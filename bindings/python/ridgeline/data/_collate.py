@@ -56,17 +56,25 @@ class Mappings(Node):
         self.children = children
         self.takes = f"a {kind.__name__}"
 
+    def fits(self, value, call, place):
+        self.same_keys(value, call, place)
+        for key, node in self.children.items():
+            node.fits(value[key], call, place)
+
+    def same_keys(self, value, call, place):
+        if not isinstance(value, collections.abc.Mapping):
+            raise self.of_another_type(call, place, value)
+        if len(value) != len(self.children) or any(key not in value for key in self.children):
+            lacks = [repr(k) for k in self.children if k not in value]
+            more = [repr(k) for k in value if k not in self.children]
+            what = " and ".join(([f"lacks {', '.join(lacks)}"] if lacks else [])
+                                + ([f"has {', '.join(more)} more"] if more else []))
+            raise self.misfit(call, place, f"{what} than the first sample" if more else
+                              f"{what}, which the first sample has")
+
     def collate(self, values, call):
         for place, value in enumerate(values):
-            if not isinstance(value, collections.abc.Mapping):
-                raise self.of_another_type(call, place, value)
-            if len(value) != len(self.children) or any(key not in value for key in self.children):
-                lacks = [repr(k) for k in self.children if k not in value]
-                more = [repr(k) for k in value if k not in self.children]
-                what = " and ".join(([f"lacks {', '.join(lacks)}"] if lacks else [])
-                                    + ([f"has {', '.join(more)} more"] if more else []))
-                raise self.misfit(call, place, f"{what} than the first sample" if more else
-                                  f"{what}, which the first sample has")
+            self.same_keys(value, call, place)
         made = {key: node.collate([value[key] for value in values], call) for key, node in self.children.items()}
         return mapping_like(values[0], made) if values else made
 
@@ -77,14 +85,22 @@ class Sequences(Node):
         self.children, self.kind = children, kind
         self.takes = f"a {kind.__name__} of {len(children)}"
 
+    def fits(self, value, call, place):
+        self.same_length(value, call, place)
+        for inner, node in zip(value, self.children):
+            node.fits(inner, call, place)
+
+    def same_length(self, value, call, place):
+        if not is_sequence(value):
+            raise self.of_another_type(call, place, value)
+        if len(value) != len(self.children):
+            raise self.misfit(call, place, f"is {shown(value)}, of length {len(value)}, by the first sample it is "
+                                           f"{self.takes} (as_list keeps values of different lengths apart, pad fills "
+                                           "them up)")
+
     def collate(self, values, call):
         for place, value in enumerate(values):
-            if not is_sequence(value) or len(value) != len(self.children):
-                hint = " (as_list keeps values of different lengths apart, pad fills them up)" \
-                    if is_sequence(value) else ""
-                raise self.misfit(call, place, f"is {shown(value)}"
-                                  + (f", of length {len(value)}" if is_sequence(value) else "")
-                                  + f", by the first sample it is {self.takes}{hint}")
+            self.same_length(value, call, place)
         columns = zip(*values) if values else [()] * len(self.children)
         made = [node.collate(column, call) for node, column in zip(self.children, columns)]
         if issubclass(self.kind, tuple):
@@ -97,6 +113,12 @@ class Dataclasses(Node):
         super().__init__(path)
         self.children, self.kind = children, kind
         self.takes = f"a {kind.__name__}"
+
+    def fits(self, value, call, place):
+        if type(value) is not self.kind:
+            raise self.of_another_type(call, place, value)
+        for name, node in self.children.items():
+            node.fits(getattr(value, name), call, place)
 
     def collate(self, values, call):
         for place, value in enumerate(values):

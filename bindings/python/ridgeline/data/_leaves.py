@@ -45,6 +45,13 @@ class Node:
     def __init__(self, path):
         self.path = path
 
+    def fits(self, value, call, place):
+        """A Misfit where the value is none that batches of this place hold."""
+
+    def check(self, values, call):
+        for place, value in enumerate(values):
+            self.fits(value, call, place)
+
     def collate(self, values, call):
         """The batch of these values, one a sample."""
         raise NotImplementedError
@@ -67,35 +74,39 @@ class Bools(Node):
         super().__init__(path)
         self.torch = torch
 
+    def fits(self, value, call, place):
+        if type(value) is not bool:
+            raise self.of_another_type(call, place, value)
+
     def collate(self, values, call):
-        for place, value in enumerate(values):
-            if type(value) is not bool:
-                raise self.of_another_type(call, place, value)
+        self.check(values, call)
         return _given(np.asarray(values, np.bool_), self.torch)
 
 
 class Whole(Bools):
     takes = "a whole number"
 
+    def fits(self, value, call, place):
+        if type(value) is not int and (isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__")
+                                       or getattr(value, "shape", ()) != ()):
+            raise self.of_another_type(call, place, value)
+        if not -2 ** 63 <= value < 2 ** 63:
+            raise self.misfit(call, place, f"is {value}, which does not fit 64 bits")
+
     def collate(self, values, call):
-        for place, value in enumerate(values):
-            if type(value) is not int and (isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__")
-                                           or getattr(value, "shape", ()) != ()):
-                raise self.of_another_type(call, place, value)
-        try:
-            return _given(np.asarray([int(v) for v in values], np.int64), self.torch)
-        except OverflowError:
-            place = next(i for i, v in enumerate(values) if not -2 ** 63 <= v < 2 ** 63)
-            raise self.misfit(call, place, f"is {values[place]}, which does not fit 64 bits") from None
+        self.check(values, call)
+        return _given(np.asarray([int(v) for v in values], np.int64), self.torch)
 
 
 class Floats(Bools):
     takes = "a float"
 
+    def fits(self, value, call, place):
+        if not isinstance(value, float) and not (type(value) is int and _as_float(value) == value):
+            raise self.of_another_type(call, place, value)
+
     def collate(self, values, call):
-        for place, value in enumerate(values):
-            if not isinstance(value, float) and not (type(value) is int and _as_float(value) == value):
-                raise self.of_another_type(call, place, value)
+        self.check(values, call)
         return _given(np.asarray(values, np.float64), self.torch)
 
 
@@ -114,12 +125,14 @@ class Scalars(Bools):
         self.dtype = dtype
         self.takes = f"a {dtype} of NumPy"
 
+    def fits(self, value, call, place):
+        if type(value) is float and self.dtype == np.float64:
+            return
+        if getattr(value, "dtype", None) != self.dtype or not isinstance(value, np.generic):
+            raise self.of_another_type(call, place, value)
+
     def collate(self, values, call):
-        for place, value in enumerate(values):
-            if type(value) is float and self.dtype == np.float64:
-                continue
-            if getattr(value, "dtype", None) != self.dtype or not isinstance(value, np.generic):
-                raise self.of_another_type(call, place, value)
+        self.check(values, call)
         return _given(np.asarray(values, self.dtype), self.torch)
 
 
@@ -131,10 +144,12 @@ class Texts(Node):
         self.kind = kind
         self.takes = "a text" if kind is str else "bytes"
 
+    def fits(self, value, call, place):
+        if not isinstance(value, self.kind):
+            raise self.of_another_type(call, place, value)
+
     def collate(self, values, call):
-        for place, value in enumerate(values):
-            if not isinstance(value, self.kind):
-                raise self.of_another_type(call, place, value)
+        self.check(values, call)
         return values
 
 
@@ -151,11 +166,11 @@ class Arrays(Node):
         self.shape = first.shape
         self.takes = f"an array of {self.dtype}"
 
-    def check(self, values, call):
-        for place, value in enumerate(values):
-            if not isinstance(value, np.ndarray) or value.dtype.newbyteorder("=") != self.dtype:
-                raise self.of_another_type(call, place, value if not isinstance(value, np.ndarray) else
-                                           _Shown(f"an array of {value.dtype}"))
+    def fits(self, value, call, place):
+        if not isinstance(value, np.ndarray):
+            raise self.of_another_type(call, place, value)
+        if value.dtype != self.dtype and value.dtype.newbyteorder("=") != self.dtype:
+            raise self.of_another_type(call, place, _Shown(f"an array of {value.dtype}"))
 
     def collate(self, values, call):
         self.check(values, call)
@@ -175,13 +190,13 @@ class Tensors(Node):
         self.dtype, self.shape = first.dtype, tuple(first.shape)
         self.takes = f"a strided tensor of {_short(self.dtype)}"
 
-    def check(self, values, call):
+    def fits(self, value, call, place):
         import torch
 
-        for place, value in enumerate(values):
-            if not isinstance(value, torch.Tensor) or value.dtype != self.dtype or value.layout != torch.strided:
-                raise self.of_another_type(call, place, value if not isinstance(value, torch.Tensor) else
-                                           _Shown(f"a {_short(value.layout)} tensor of {_short(value.dtype)}"))
+        if not isinstance(value, torch.Tensor):
+            raise self.of_another_type(call, place, value)
+        if value.dtype != self.dtype or value.layout != torch.strided:
+            raise self.of_another_type(call, place, _Shown(f"a {_short(value.layout)} tensor of {_short(value.dtype)}"))
 
     def collate(self, values, call):
         import torch
@@ -228,9 +243,11 @@ class Lists(Node):
         super().__init__(path)
         self.inner = inner
 
+    def fits(self, value, call, place):
+        self.inner.fits(value, call, place)
+
     def collate(self, values, call):
-        if isinstance(self.inner, (Arrays, Tensors)):
-            self.inner.check(values, call)
+        self.check(values, call)
         return [convert(value, self.inner.torch) if hasattr(self.inner, "torch") else value for value in values]
 
 
@@ -266,12 +283,15 @@ class Padded(Node):
             raise self.misfit(call, place, f"is {shown(value)}, pad takes arrays, tensors and lists of numbers")
         return value
 
+    def fits(self, value, call, place):
+        array = self._as_array(value, call, place)
+        if array.dtype != self.dtype or array.ndim != self.rank:
+            raise self.misfit(call, place, f"is an array of {array.dtype} with {array.ndim} extents, by the first sample "
+                                           f"it is of {self.dtype} with {self.rank}")
+        return array
+
     def collate(self, values, call):
-        arrays = [self._as_array(value, call, place) for place, value in enumerate(values)]
-        for place, array in enumerate(arrays):
-            if array.dtype != self.dtype or array.ndim != self.rank:
-                raise self.misfit(call, place, f"is an array of {array.dtype} with {array.ndim} extents, by the first "
-                                               f"sample it is of {self.dtype} with {self.rank}")
+        arrays = [self.fits(value, call, place) for place, value in enumerate(values)]
         longest = [max((a.shape[i] for a in arrays), default=0) for i in range(self.rank)]
         out = call.array((len(arrays), *longest), self.dtype)
         out[...] = self.value

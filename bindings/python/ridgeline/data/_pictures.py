@@ -16,6 +16,11 @@ from ._torchvision import translate
 _TYPES = {numpy: dtype for dtype, numpy in NUMPY.items() if dtype != "bf16"}
 
 
+# What changes values and moves none.
+_STAY = ("decode", "normalize", "type_cast", "rescale", "color_jitter", "random_grayscale", "grayscale", "random_invert",
+         "random_posterize", "random_solarize", "random_sharpness", "random_autocontrast", "random_equalize")
+
+
 class Pictures:
     """What is done to an Input's pictures, and how its batches are shown."""
 
@@ -47,6 +52,7 @@ class Pictures:
         translation = translate(chosen, source.channels, self._untranslatable)
         made = list(translation.transforms)
         cast = [made.pop()] if made and made[-1].op == "type_cast" and not translation.python else []
+        self._refuse_to_leave_behind(made, translation.python)
         if made:  # several pictures draw alike
             dataset = dataset.map_columns(pictures, *made)
         for picture in pictures:
@@ -65,6 +71,15 @@ class Pictures:
                                                                thread_safe=True))
                 self._packed[name] = NUMPY[dtype]
         return dataset
+
+    def _refuse_to_leave_behind(self, made, python):
+        """Boxes and masks of tv_tensors would lie elsewhere than their picture."""
+        moves = [t.op for t in made if t.op not in _STAY] + [type(t).__name__ for t in python]
+        if self._source.rest is not None and moves:
+            for place, kind in self._source.rest.that_move():
+                where = "".join(f"[{key!r}]" for key in place)
+                raise ArgumentError(f"sample 0: {where} is {kind} of tv_tensors, which {moves[0]} of transform= would not "
+                                    "move with the picture: let the data set transform its samples, or give plain tensors")
 
     def _python_function(self, dataset, pictures, translation):
         """The rest of a chain; the type and shape of its first result are those of all."""

@@ -206,12 +206,16 @@ class Rest:
         except Misfit as error:
             raise ArgumentError(str(error)) from None
 
+    def that_move(self):
+        """(place, type) of what torchvision's transforms move with a picture: boxes, masks and the like of tv_tensors."""
+        return list(_tv_tensors(self._first, ()))
+
     def columns_of(self, kinds):
         """Of the rows that hold pictures of these kinds and the packed rest."""
         return [(column, *kind) for column, kind in zip(self.columns, kinds)] + [("rest", "bytes", ())]
 
     def _check(self, sample, name):
-        self.schema().collate([sample], Call([name], pictures=dict.fromkeys(self.columns)))
+        self.schema().fits(sample, Call([name]), 0)
 
     def _apart(self, sample):
         for column, place in zip(self.columns, self._places):
@@ -242,6 +246,17 @@ class Rest:
             for column, place in zip(self.columns, self._places):
                 sample = _with(sample, place, pictures[column][i])
             yield sample
+
+
+def _tv_tensors(value, place):
+    if type(value).__module__.startswith("torchvision.tv_tensors"):
+        yield place, type(value).__name__
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _tv_tensors(inner, (*place, key))
+    elif isinstance(value, (tuple, list)):
+        for i, inner in enumerate(value):
+            yield from _tv_tensors(inner, (*place, i))
 
 
 def _at(sample, place):
