@@ -257,6 +257,76 @@ class Processes(unittest.TestCase):
         self.assertTrue(gone(pids))
 
 
+    def test_an_interrupt_ends_the_loop_and_its_workers(self):
+        done = run_python(PARENT.replace("signal.SIGKILL", "signal.SIGINT") + "list(loader)\n", timeout=120)
+        pids = [int(pid) for pid in done.stdout.split()]
+        self.assertEqual(len(pids), 2, done.stderr)
+        self.assertIn("KeyboardInterrupt", done.stderr)
+        self.assertTrue(gone(pids))
+
+    def test_processes_are_made_while_the_engines_threads_run(self):
+        from ridgeline import data
+
+        numbers = data.InMemory({"x": np.arange(4000)}).map_columns(["x"], data.Function(lambda v: v + 1)).batch(8)
+        engine = data.Iterator(numbers, epochs=-1, workers=3)
+        for _ in range(5):
+            next(engine)
+            self.assertEqual(np.concatenate(list(self.loader(lambda i: i))).tolist(), list(range(40)))
+
+    def test_two_loaders_run_side_by_side(self):
+        one, other = self.loader(lambda i: i), self.loader(lambda i: -i, num_workers=3)
+        for a, b in zip(one, other, strict=True):
+            self.assertEqual(a.tolist(), (-b).tolist())
+
+
+class Node:
+    """Begins anew by reset(), as nodes of torchdata do."""
+
+    def reset(self, state=None):
+        self.i = -1
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.i += 1
+        if self.i == 10:
+            raise StopIteration
+        return {"i": self.i}
+
+
+class Streams(unittest.TestCase):
+    def test_an_iterator_that_can_begin_anew_has_epochs(self):
+        loader = DataLoader(Node(), 4, output="numpy")
+        for _ in range(2):
+            self.assertEqual([b["i"].tolist() for b in loader], [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]])
+
+    def test_any_object_with_iter_is_a_stream_and_a_state_passes_over_what_was_delivered(self):
+        class Letters:
+            def __iter__(self):
+                return iter("abcdefghij")
+
+        for workers in (0, 1):
+            loader = DataLoader(Letters(), 3, output="numpy", num_workers=workers)
+            for batch in loader:
+                break
+            again = DataLoader(Letters(), 3, output="numpy", num_workers=workers)
+            again.load_state_dict(loader.state_dict())
+            self.assertEqual([list(b) for b in again], [["d", "e", "f"], ["g", "h", "i"], ["j"]])
+            self.assertEqual([list(b) for b in again][0], ["a", "b", "c"])
+            self.assertEqual(again.state_dict()["epoch"], 2)
+
+    def test_an_error_of_a_stream_is_told_with_the_samples_place(self):
+        class Torn:
+            def __iter__(self):
+                yield from range(5)
+                raise OSError("the archive is torn")
+
+        for workers in (0, 2):
+            with self.assertRaisesRegex(ridgeline.RunError, "sample 5.*: OSError: the archive is torn"):
+                list(DataLoader(Torn(), 2, output="numpy", num_workers=workers))
+
+
 class Repeatable(unittest.TestCase):
     def test_random_numbers_of_samples_depend_on_seed_and_epoch_and_not_on_workers(self):
         import random
