@@ -1,7 +1,6 @@
 """The pages for users: their code runs as it stands."""
 
 import os
-import pathlib
 import re
 import shutil
 import tempfile

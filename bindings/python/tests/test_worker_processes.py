@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import sys
 import tempfile
 import time
 import unittest
@@ -315,6 +314,20 @@ class Streams(unittest.TestCase):
             self.assertEqual([list(b) for b in again], [["d", "e", "f"], ["g", "h", "i"], ["j"]])
             self.assertEqual([list(b) for b in again][0], ["a", "b", "c"])
             self.assertEqual(again.state_dict()["epoch"], 2)
+
+    def test_streams_are_shared_out_by_worker_info_without_pytorch_too(self):
+        from ridgeline.data import get_worker_info
+
+        class Shared:
+            def __iter__(self):
+                info = get_worker_info()
+                return iter(range(info.id, 11, info.num_workers) if info else range(11))
+
+        self.assertIsNone(get_worker_info())
+        for workers, expected in ((0, [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10]]),
+                                  (2, [[0, 2], [1, 3], [4, 6], [5, 7], [8, 10], [9]])):
+            loader = DataLoader(Shared(), 2, output="numpy", num_workers=workers)
+            self.assertEqual([b.tolist() for b in loader], expected)
 
     def test_an_error_of_a_stream_is_told_with_the_samples_place(self):
         class Torn:

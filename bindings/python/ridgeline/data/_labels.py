@@ -39,8 +39,6 @@ class Labels:
     def value(self, label, where):
         if type(label) is int and self.dtype == "i32" and not self.shape and abs(label) <= _MOST:
             return label
-        import numpy as np
-
         from ._exact import as_declared
 
         array, _ = _column(label, where)

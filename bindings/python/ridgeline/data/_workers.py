@@ -15,13 +15,13 @@ import os
 import pickle
 import signal
 import socket
-import sys
 import time
 import weakref
 
 from .._core import RunError
 from ._made import CollateError, Maker, bad_of, reopen_files, seed_all, sendable
 from ._shared import Received, Slabs, pack
+from ._worker_info import tell
 
 _WATCH = 5.0  # seconds after which a worker without work looks whether its parent is there
 _PATIENCE = 5.0  # seconds in which workers may end by themselves
@@ -54,7 +54,7 @@ class _Worker:
         self.stale = False  # what is at work belongs to an epoch that is over
         self.looked = time.monotonic()
         self.broken = None  # the error of worker_init_fn
-        tell_worker_info(number, count, recipe)
+        tell(number, count, recipe.seed + number, recipe.dataset)
         seed_all(recipe.seed, number)
         try:
             if init is not None:
@@ -183,17 +183,6 @@ def _main(connection, number, count, recipe, init, forked):
 
         torch.set_num_threads(1)
     _Worker(connection, number, count, recipe, init).run()
-
-
-def tell_worker_info(number, count, recipe):
-    """torch.utils.data.get_worker_info() as PyTorch's own workers have it."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return
-    from torch.utils.data._utils import worker
-
-    worker._worker_info = worker.WorkerInfo(id=number, num_workers=count, seed=recipe.seed + number,
-                                            dataset=recipe.dataset)
 
 
 # ---- in the parent
