@@ -232,6 +232,12 @@ class OwnOrders(Folder):
         again.set_epoch(1)
         self.assertTrue(torch.equal(next(iter(again))[0], z))
 
+    def test_the_seed_of_a_graph_holds_before_a_sampler_of_ones_own(self):
+        made = data.ImageFolder(self.dir).map(data.RandomResizedCrop(8))
+        one, two, three = (next(iter(DataLoader(d, 2, sampler=[3, 4], **o)))[0] for d, o in (
+            (made.with_seed(5), {}), (made, {"seed": 5}), (made, {})))
+        self.assertTrue(torch.equal(one, two) and not torch.equal(one, three))
+
     def test_an_endless_batch_sampler_is_asked_as_far_as_the_loop_goes(self):
         class Endless:
             def __iter__(self):

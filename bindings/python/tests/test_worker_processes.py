@@ -383,6 +383,17 @@ class Repeatable(unittest.TestCase):
             rest = batches(other) + (batches(other) if stop < 10 else [])
             self.assertEqual(seen + rest, expected)
 
+    def test_the_seed_of_a_state_is_that_of_the_samples_random_numbers(self):
+        data = Rows(lambda i: (i, np.random.rand()))
+        for options in ({"shuffle": True}, {"sampler": list(range(0, 40, 3))}):
+            for workers in (0, 2):
+                loader = DataLoader(data, 4, output="numpy", seed=7, **options)
+                it = iter(loader)
+                next(it)
+                other = DataLoader(data, 4, output="numpy", num_workers=workers, **options)
+                other.load_state_dict(loader.state_dict())
+                self.assertEqual([b[1].tolist() for b in other], [b[1].tolist() for b in it])
+
     def test_ranks_share_out_the_samples_and_a_state_goes_on_under_another_number(self):
         data = Rows(lambda i: i)
         alone = DataLoader(data, 8, True, output="numpy")
@@ -416,6 +427,8 @@ class Repeatable(unittest.TestCase):
         again.load_state_dict({**loader.state_dict(), "epoch": 2, "delivered": 3})
         self.assertEqual([b.tolist() for b in again], whole[3:])
         self.assertEqual((again.state_dict()["epoch"], again.state_dict()["delivered"]), (3, 0))
+        with self.assertRaisesRegex(ridgeline.ArgumentError, "the state has the seed 0, this loader was given 5"):
+            DataLoader(Rows(lambda i: i), 4, sampler=[1], output="numpy", seed=5).load_state_dict(loader.state_dict())
         with self.assertRaisesRegex(ridgeline.ArgumentError, "belongs to another loader"):
             again.load_state_dict({"schema": "x", "epoch": 0, "delivered": 0})
 

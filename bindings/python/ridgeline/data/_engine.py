@@ -55,8 +55,8 @@ class Engine:
 class OwnEngine:
     """A graph over indices that a sampler of the user's gives anew in every epoch.
 
-    make: `make(indices, batch size)` gives the graph of these rows in this order. An index that comes again draws its
-    random numbers anew.
+    make: `make(indices, batch size, seed)` gives the graph of these rows in this order. An index that comes again draws
+    its random numbers anew.
     """
 
     def __init__(self, make, order, deliver, options):
@@ -75,9 +75,9 @@ class OwnEngine:
         epoch = state["epoch"]
         batches = self._order.batches(epoch, state["delivered"])
         while chunk := _take(batches):
-            yield from self._run(chunk, epoch, timeout)
+            yield from self._run(chunk, state["seed"], epoch, timeout)
 
-    def _run(self, chunk, epoch, timeout):
+    def _run(self, chunk, seed, epoch, timeout):
         size = max(len(indices) for indices, _ in chunk)
         # Shorter batches are filled up with rows that nobody gets: the engine's batches have one size, but for the last.
         filled = any(len(indices) < size for indices, _ in chunk[:-1])
@@ -86,8 +86,8 @@ class OwnEngine:
                                 "'replace'")
         rows = [index for indices, _ in chunk for index in (_filled(indices, size) if filled else indices)]
         self.close()
-        self.graph = self._make(rows, size)
-        self.iterator = at_epoch(self.graph, epoch, **self._options)
+        self.graph = self._make(rows, size, seed)
+        self.iterator = at_epoch(self.graph, epoch, **{**self._options, "seed": seed})
         try:
             for indices, after in chunk:
                 if self.iterator is None:

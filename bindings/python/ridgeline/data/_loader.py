@@ -162,21 +162,18 @@ class DataLoader:
 
         sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size = order
 
-        def seeded(graph):  # the seed of a state counts unless one is given here
-            return graph if seed is None else graph.with_seed(seed)
-
         if batch_sampler is not None or is_own(sampler):
             own_order(sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size)
             if source.dataset._core.batched() or batch_size is None:
                 raise ArgumentError("a sampler of your own chooses samples: give a dataset before batch(), and batch_size")
             if batch_sampler is not None:
-                order = OwnOrder("batch_sampler", batch_sampler)
+                order = OwnOrder("batch_sampler", seed, batch_sampler, usual_seed=source.dataset.seed)
             else:
-                order = OwnOrder("sampler", sampler, batch_size, drop_last)
+                order = OwnOrder("sampler", seed, sampler, batch_size, drop_last, usual_seed=source.dataset.seed)
             pictures.of(source.dataset)  # errors now
 
-            def make(indices, size):
-                return seeded(pictures.of(rows_of(source.dataset, indices)).batch(size))
+            def make(indices, size, seed):
+                return pictures.of(rows_of(source.dataset, indices)).batch(size).with_seed(seed)
 
             return OwnEngine(make, order, pictures.delivered, run)
         if batch_size is None:
@@ -184,7 +181,8 @@ class DataLoader:
         else:
             chosen, self._followed = _followed(*ordered(source.dataset, shuffle, sampler, rank, world_size))
             graph = pictures.of(chosen).batch(batch_size, drop_remainder=drop_last)
-        return Engine(seeded(graph), pictures.delivered, run)
+        # The seed of a state counts unless one is given here.
+        return Engine(graph if seed is None else graph.with_seed(seed), pictures.delivered, run)
 
     def _of_stream(self, order, options, image, label, of_pictures, seed, run):
         """Batches of an iterable data set whose pictures the engine makes."""
@@ -195,7 +193,7 @@ class DataLoader:
         if batch_size is None:
             raise ArgumentError("batch_size=None delivers samples one by one: give a batch_size, or leave out transform= "
                                 "and image=")
-        place = self._stream_order(order, run["bad_samples"])
+        place = self._stream_order(order, run["bad_samples"], seed)
         recipe = Recipe(self.dataset, True, batch_size, drop_last, self.collate_fn, options, "raise", seed or 0)
         return StreamEngine(recipe, place, image, label, of_pictures, run)
 
@@ -220,11 +218,11 @@ class DataLoader:
         alone = batch_size is None and batch_sampler is None
         rows = None
         if is_stream(dataset):
-            place = self._stream_order(order, bad_samples)
+            place = self._stream_order(order, bad_samples, seed)
         elif batch_sampler is not None or is_own(sampler):
             own_order(sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size)
-            place = OwnOrder("sampler", sampler, batch_size, drop_last) if batch_sampler is None else \
-                OwnOrder("batch_sampler", batch_sampler)
+            place = OwnOrder("sampler", seed, sampler, batch_size, drop_last) if batch_sampler is None else \
+                OwnOrder("batch_sampler", seed, batch_sampler)
             rows = _length(dataset) if bad_samples == "replace" else None
         else:
             from .. import data
@@ -242,7 +240,7 @@ class DataLoader:
         by = Processes(recipe, turns, count, prefetch or 2, context, init) if count else Here(recipe, turns)
         return Rows(place, by, Account(budget, quarantine))
 
-    def _stream_order(self, order, bad_samples):
+    def _stream_order(self, order, bad_samples, seed):
         from ._rows import OwnOrder
 
         sampler, batch_sampler, shuffle, batch_size, drop_last, _, world_size = order
@@ -264,7 +262,7 @@ class DataLoader:
                 return count
             return count // batch_size if drop_last else -(-count // batch_size)
 
-        return OwnOrder("stream", batch_size=batch_size, drop_last=drop_last, length=length)
+        return OwnOrder("stream", seed, batch_size=batch_size, drop_last=drop_last, length=length)
 
     # ---- iteration
 

@@ -92,10 +92,11 @@ class Maker:
     def batch(self, epoch, number, indices, finds_schema=True, ask_schema=None):
         """(value, bad samples, ended): of these indices, or the stream's next ones; no value where it has ended.
 
+        epoch: (seed, epoch)
         ask_schema: called without finds_schema where there is no schema yet: waits for one that another found, and says
         whether this sample is to make it after all
         """
-        seed_all(self.recipe.seed, epoch, number, self.worker if self.recipe.streams else 0)
+        seed_all(*epoch, number, self.worker if self.recipe.streams else 0)
         self._finds_schema, self._ask_schema = finds_schema, ask_schema
         bad = []
         if self.recipe.streams:
@@ -135,7 +136,7 @@ class Maker:
         while True:
             attempt = self._attempts.get(place, 0)
             if attempt:
-                index = _hash(recipe.seed, epoch, number, place, attempt) % recipe.rows
+                index = _hash(*epoch, number, place, attempt) % recipe.rows
             self._name = f"sample {index!r}" + (" in place of a bad one" if attempt else "")
             self.check()
             try:

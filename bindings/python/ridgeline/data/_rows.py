@@ -52,10 +52,11 @@ class OwnOrder:
     stream's, own matter.
     """
 
-    def __init__(self, kind, sampler=None, batch_size=None, drop_last=False, length=None):
+    def __init__(self, kind, seed, sampler=None, batch_size=None, drop_last=False, length=None, usual_seed=0):
         self._kind, self._sampler, self._batch_size, self._drop_last = kind, sampler, batch_size, drop_last
-        self._length = length
-        self._state = {"schema": "ridgeline.order", "version": 1, "order": kind, "epoch": 0, "delivered": 0}
+        self._length, self._seed = length, seed
+        self._state = {"schema": "ridgeline.order", "version": 1, "order": kind, "epoch": 0, "delivered": 0,
+                       "seed": usual_seed if seed is None else seed}
 
     def __len__(self):
         if self._length is not None:
@@ -71,6 +72,8 @@ class OwnOrder:
                 if state.get(key) != self._state[key]:
                     raise ArgumentError(f"the state belongs to another loader: its {key} is {state.get(key)!r}, this "
                                         f"loader's {self._state[key]!r}")
+            if self._seed is not None and state["seed"] != self._seed:
+                raise ArgumentError(f"the state has the seed {state['seed']}, this loader was given {self._seed}")
             if state["epoch"] != self._state["epoch"] and hasattr(self._sampler, "set_epoch"):
                 self._sampler.set_epoch(state["epoch"])
             self._state = dict(state)
@@ -145,7 +148,7 @@ class Rows:
     def batches(self, state, timeout):
         """(value, the state after it, whether it is known to be the epoch's last)."""
         epoch, delivered = state["epoch"], state["delivered"]
-        for value, bad, after in self._by.epoch(self._order, epoch, delivered, timeout):
+        for value, bad, after in self._by.epoch(self._order, (state["seed"], epoch), delivered, timeout):
             self._account.add(bad, epoch, after["delivered"])
             yield value, after, after["epoch"] != epoch
             del value
@@ -168,7 +171,7 @@ class Here:
         self._maker = Maker(recipe, turns)
 
     def epoch(self, order, epoch, delivered, timeout):
-        """(value, bad samples, state after it) of the rest of the epoch."""
+        """(value, bad samples, state after it) of the rest of the epoch, which is (seed, epoch)."""
         self._maker.begin()
         if self._maker.recipe.streams:
             number, ended = 0, False
@@ -177,10 +180,10 @@ class Here:
                 if value is None:
                     return
                 if number >= delivered:
-                    yield value, bad, order.after(epoch, number)
+                    yield value, bad, order.after(epoch[1], number)
                 number += 1
             return
-        for number, (indices, state) in enumerate(order.batches(epoch, delivered), delivered):
+        for number, (indices, state) in enumerate(order.batches(epoch[1], delivered), delivered):
             value, bad, _ = self._made(epoch, number, indices)
             yield value, bad, state
 
@@ -209,7 +212,7 @@ class Processes:
             self.pool = None
 
     def epoch(self, order, epoch, delivered, timeout):
-        """(value, bad samples, state after it) of the rest of the epoch."""
+        """(value, bad samples, state after it) of the rest of the epoch, which is (seed, epoch)."""
         if self.pool is None:
             self.pool = Pool(self._recipe, self._count, self._context, self._init, self._turns)
         self.pool.begin()
@@ -246,7 +249,7 @@ def _arrival(pool, arrived, number, timeout):
 
 
 def _by_index(pool, prefetch, order, epoch, delivered, timeout):
-    tasks = enumerate(order.batches(epoch, delivered), delivered)
+    tasks = enumerate(order.batches(epoch[1], delivered), delivered)
     states, arrived, given_to = collections.deque(), {}, {}
 
     def hand_out():
@@ -308,7 +311,7 @@ def _streams(pool, prefetch, order, epoch, delivered, timeout):
             continue
         made += 1
         if made > delivered:
-            yield value, bad, order.after(epoch, made - 1)
+            yield value, bad, order.after(epoch[1], made - 1)
         del value
 
 

@@ -34,9 +34,9 @@ class StreamEngine:
             return
         source = stream_input(window.take, first[0], self._image, self._label, recipe.options)
         pictures = Pictures(source, *self._of_pictures, recipe.options, recipe.collate_fn)
-        graph = pictures.of(source.dataset).batch(recipe.batch_size).with_seed(recipe.seed)
+        graph = pictures.of(source.dataset).batch(recipe.batch_size).with_seed(state["seed"])
         self.close()
-        self.iterator = at_epoch(graph, epoch, **self._options)
+        self.iterator = at_epoch(graph, epoch, **{**self._options, "seed": state["seed"]})
         try:
             for number in range(1 << 62):
                 if self.iterator is None:
