@@ -3,6 +3,9 @@
 #
 #   scripts/wheel.sh             for the python3 found first
 #   scripts/wheel.sh PYTHON      for that interpreter; from 3.12 on the wheel is for all later versions, too
+#   scripts/wheel.sh --from-sdist [PYTHON]
+#                                as whoever has the source distribution alone builds it: build/wheels/ridgeline-*.tar.gz is
+#                                made, unpacked beside the checkout, and the wheel is built from that
 #
 # Needs the compiler and Debian packages of scripts/setup.sh. The tools come from PyPI, pinned and checked by hash in
 # scripts/requirements-wheel.txt, into a virtual environment of its own below build/.
@@ -10,6 +13,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
 
+from_sdist=0
+if [[ ${1:-} == --from-sdist ]]; then from_sdist=1; shift; fi
 interpreter=${1:-python3}
 begin=$SECONDS
 version=$("$interpreter" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || die "no interpreter $interpreter"
@@ -28,13 +33,22 @@ if ! cmp -s scripts/requirements-wheel.txt "$venv/requirements.txt"; then
 fi
 
 # The build does not look for anything on the network: all tools are in the environment.
-rm -rf "$work/raw" "$work/repaired"
+rm -rf "$work/raw" "$work/repaired" "$work/source"
+mkdir -p build/wheels
+source=.
+if ((from_sdist)); then
+  mkdir -p "$work/source"
+  "$venv/bin/python" -c 'import sys; from scikit_build_core.build import build_sdist; print(build_sdist(sys.argv[1]))' \
+    build/wheels >"$work/log" 2>&1 || { tail -n 10 "$work/log" >&2; die "the source distribution cannot be made"; }
+  tar -xzf "build/wheels/$(tail -n 1 "$work/log")" -C "$work/source" --strip-components=1
+  source=$work/source
+fi
 PATH=$PWD/$venv/bin:$PATH "$venv/bin/pip" wheel --disable-pip-version-check --no-build-isolation --no-deps -q \
-  --wheel-dir "$work/raw" . >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; die "the wheel does not build (whole log: $work/log)"; }
+  --wheel-dir "$work/raw" "$source" >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; die "the wheel does not build (whole log: $work/log)"; }
 # Shared libraries of the system go into the wheel, under names that clash with nobody's.
 PATH=$PWD/$venv/bin:$PATH "$venv/bin/auditwheel" repair --wheel-dir "$work/repaired" "$work"/raw/*.whl \
   >"$work/log" 2>&1 || { tail -n 10 "$work/log" >&2; die "auditwheel refuses the wheel"; }
-mkdir -p build/wheels
+"$venv/bin/python" scripts/wheel_licenses.py "$work"/repaired/*.whl || die "the licences of the libraries cannot be added"
 wheel=$(basename "$work"/repaired/*.whl)
 mv "$work/repaired/$wheel" "build/wheels/$wheel"
 size=$(stat -c %s "build/wheels/$wheel")

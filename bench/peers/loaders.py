@@ -5,7 +5,10 @@
 LOADER: ridgeline (this package's DataLoader), engine (the same graph in build/ridgeline dataset bench, without Python),
 torch (torchvision on PIL images), torch-tensors (torchvision v2 on tensors), dali (CPU, antialias; workload plain only).
 WORKLOAD: plain, jitter, randaug, trivial, blur, eval, or cifar (DIR holds small images). DIR holds class folders of JPEGs.
-Batches of 128, f32; all pixels but DALI's are torchvision's.
+Batches of 128, f32; all pixels but DALI's are torchvision's. With samples of other schemas, for ridgeline and torch:
+floats (plain, float targets), dicts (plain, a dict of the picture, boxes, a text and numbers), computed (Python computes a
+signal of 64 KiB, 1 ms of work, in as many processes on both sides) and tables (rows that cost next to nothing: what the way
+from process to process costs).
 
 `first`: images a second in the first epoch, from its third batch on. `later`: in later ones, median of three times
 `images`. For loaders that keep nothing from epoch to epoch, and for the engine, the two are one number. Start-up is in
@@ -26,13 +29,16 @@ PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "build" / "ridgeline"
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 BATCH = 128
 LOADERS = ("ridgeline", "engine", "torch", "torch-tensors", "dali")
-WORKLOADS = ("plain", "jitter", "randaug", "trivial", "blur", "eval", "cifar")
+WORKLOADS = ("plain", "jitter", "randaug", "trivial", "blur", "eval", "cifar", "floats", "dicts", "computed", "tables")
+COMPUTED = ("computed", "tables")  # by Python alone
 
 
 def steps(workload, t, tensors):
     crop = [t.RandomResizedCrop(224, antialias=True), t.RandomHorizontalFlip()]
     return {
         "plain": crop,
+        "floats": crop,
+        "dicts": crop,
         "jitter": crop + [t.ColorJitter(0.4, 0.4, 0.4, 0.1)],
         "randaug": crop + [t.RandAugment()],
         "trivial": crop + [t.TrivialAugmentWide()],
@@ -53,9 +59,69 @@ def torchvision_data(directory, workload, tensors):
                                 **load)
 
 
+class Dicts:
+    """Samples as detection has them. Encoded, the picture is left to the loader."""
+
+    def __init__(self, folder, transform, encoded):
+        self.folder, self.transform, self.encoded = folder, transform, encoded
+
+    def __len__(self):
+        return len(self.folder.samples)
+
+    def __getitem__(self, i):
+        import numpy as np
+
+        path, label = self.folder.samples[i]
+        if self.encoded:
+            with open(path, "rb") as file:
+                image = file.read()
+        else:
+            image = self.transform(self.folder.loader(path))
+        return {"image": image, "boxes": np.full((8, 4), i, np.float32), "caption": f"photo {i}", "label": label,
+                "weight": i / 7}
+
+
+class Computed:
+    """Signals that NumPy computes in about a millisecond; or, without work, rows of a table."""
+
+    def __init__(self, work):
+        self.work = work
+
+    def __len__(self):
+        return 1 << 20
+
+    def __getitem__(self, i):
+        import numpy as np
+
+        if not self.work:
+            return {"row": np.full(16, i, np.float32), "label": i % 10}
+        signal = np.linspace(0, i % 97, 8192)
+        begin = time.perf_counter()
+        while time.perf_counter() - begin < 0.001:
+            signal = np.sin(signal)
+        return {"signal": signal, "target": i / 7, "id": i}
+
+
+def other_data(directory, workload, encoded):
+    """The data set of a workload whose samples are no pairs of picture and class, and its transform."""
+    if workload in COMPUTED:
+        return Computed(workload == "computed"), None
+    folder = torchvision_data(directory, workload, False)
+    if workload == "floats":
+        folder.target_transform = lambda label: label / 7
+        return folder, None
+    transform, folder.transform = folder.transform, None
+    return Dicts(folder, transform, encoded), transform
+
+
 def loader_of(directory, workload, workers):
     from ridgeline.data import DataLoader
 
+    if workload in ("floats", "dicts", *COMPUTED):
+        dataset, transform = other_data(directory, workload, True)
+        given = {} if workload in COMPUTED else {"drop_last": True}
+        return DataLoader(dataset, BATCH, shuffle=True, num_workers=workers, persistent_workers=True,
+                          transform=transform if workload == "dicts" else None, **given)
     return DataLoader(torchvision_data(directory, workload, False), BATCH, shuffle=True, drop_last=True,
                       num_workers=workers)
 
@@ -76,21 +142,27 @@ def engine(directory, workload, workers, images):
 def ridgeline(directory, workload, workers):
     loader = loader_of(directory, workload, workers)
     while True:
-        yield from (len(images) for images, _ in loader)
+        yield from map(rows_of, loader)
         yield 0  # an epoch ends
+
+
+def rows_of(batch):
+    return len(batch["label"] if "label" in batch else batch["id"]) if isinstance(batch, dict) else len(batch[0])
 
 
 def torch(directory, workload, workers, tensors):
     import torch
 
     torch.set_num_threads(1)
-    data = torchvision_data(directory, workload, tensors)
+    if workload in ("floats", "dicts", *COMPUTED):
+        data, _ = other_data(directory, workload, False)
+    else:
+        data = torchvision_data(directory, workload, tensors)
     # One epoch that is long enough: workers are started once.
     endless = torch.utils.data.RandomSampler(data, replacement=True, num_samples=10**7)
     loader = torch.utils.data.DataLoader(data, BATCH, sampler=endless, num_workers=workers, drop_last=True,
                                          worker_init_fn=lambda _: torch.set_num_threads(1))
-    for images, _ in loader:
-        yield len(images)
+    yield from map(rows_of, loader)
 
 
 def dali(directory, workload, workers):
@@ -129,7 +201,7 @@ def main():
     }[given.loader](given.directory, given.workload, given.workers)
     next(batches), next(batches)
     first = None
-    if given.loader == "ridgeline":
+    if given.loader == "ridgeline" and given.workload not in COMPUTED:
         begin, count = time.perf_counter(), 0
         while size := next(batches):
             count += size

@@ -5,7 +5,8 @@
 #
 # DIR holds class folders of JPEGs; each file is listed COPIES (32) times through links, so that one epoch is long. The
 # workload cifar gets images of 32x32 made from them. WORKLOADs: all of loaders.py's by default. The environment of
-# RIDGELINE_TORCH_PYTHON has torch, torchvision, and this package from scripts/wheel.sh. PyTorch runs with one and with
+# RIDGELINE_TORCH_PYTHON has torch, torchvision, and this package from scripts/wheel.sh. floats and dicts are samples of
+# other schemas, computed and tables what Python computes in processes on both sides. PyTorch runs with one and with
 # two workers, the better one counts. build/ridgeline, where it is built, runs the graph of `plain` without Python. Two
 # cores.
 set -euo pipefail
@@ -14,7 +15,7 @@ photos=$(realpath "${1:?the folder with class folders}")
 shift
 python=${RIDGELINE_TORCH_PYTHON:?an interpreter with torch, torchvision and ridgeline}
 workloads=("$@")
-((${#workloads[@]})) || workloads=(plain jitter randaug trivial blur eval cifar)
+((${#workloads[@]})) || workloads=(plain jitter randaug trivial blur eval cifar floats dicts computed tables)
 work=${WORK:-$(mktemp -d)}
 [[ -n ${WORK:-} ]] || trap 'rm -rf "$work"' EXIT
 if [[ ! -d $work/photos ]]; then
@@ -44,11 +45,18 @@ one() {  # LOADER WORKLOAD WORKERS [IMAGES]
 }
 : >"$work/rows"
 for workload in "${workloads[@]}"; do
-  case $workload in cifar) images=24576 ;; blur) images=768 ;; *) images=3072 ;; esac
+  case $workload in
+    cifar) images=24576 ;;
+    blur) images=768 ;;
+    computed) images=12288 ;;
+    tables) images=393216 ;;
+    *) images=3072 ;;
+  esac
   one ridgeline "$workload" 2 "$images" >>"$work/rows"
+  case $workload in computed | tables) one ridgeline "$workload" 1 "$images" >>"$work/rows" ;; esac  # the better counts
   if [[ $workload == plain && -x build/ridgeline ]]; then one engine plain 2 "$images" >>"$work/rows"; fi
   for loader in torch torch-tensors; do
-    [[ $workload == cifar && $loader == torch-tensors ]] && continue
+    case $workload in cifar | floats | dicts | computed | tables) [[ $loader == torch-tensors ]] && continue ;; esac
     for workers in 1 2; do one "$loader" "$workload" "$workers" "$((images / 6))" >>"$work/rows"; done
   done
   if [[ $workload == plain && -n ${RIDGELINE_DALI_PYTHON:-} ]]; then one dali plain 2 "$images" >>"$work/rows"; fi

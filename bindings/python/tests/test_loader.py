@@ -93,10 +93,15 @@ class InPlaceOfPytorch(Folder):
         self.assertEqual(labels(data.SubsetSampler([29, 0])), [2, 0])
 
         class Own(torch.utils.data.Sampler):
-            pass
+            def __iter__(self):
+                return iter([29, 0, 0, 12])
 
-        with self.assertRaisesRegex(ridgeline.ArgumentError, "Own"):
-            labels(Own())
+            def __len__(self):
+                return 4
+
+        self.assertEqual(labels(Own()), [2, 0, 0, 1])
+        with self.assertRaisesRegex(ridgeline.ArgumentError, "list_iterator, which runs once"):
+            labels(iter([1, 2]))
 
     def test_collate_functions_get_the_samples(self):
         folder = torchvision.datasets.ImageFolder(self.dir, EXACT)
@@ -114,7 +119,7 @@ class InPlaceOfPytorch(Folder):
 
     def test_arguments_that_have_no_meaning_here_are_refused(self):
         folder = torchvision.datasets.ImageFolder(self.dir, EXACT)
-        for options, words in [({"batch_sampler": [[1]]}, "batch_sampler"),
+        for options, words in [({"batch_sampler": [[1]]}, "give one of batch_sampler and batch_size"),
                                ({"worker_init_fn": print}, "worker_init_fn"),
                                ({"multiprocessing_context": "fork"}, "multiprocessing_context"),
                                ({"transform": EXACT}, "transform of its own"),
@@ -164,7 +169,7 @@ class InPlaceOfPytorch(Folder):
             next(iter(DataLoader(Slow(), 4, timeout=0.3, transform=v1.CenterCrop(4))))
         loader = DataLoader(self.dir, 2, transform=EXACT, num_workers=2, prefetch_factor=3)
         next(iter(loader))
-        self.assertEqual(loader._iterator.slots(), 7)
+        self.assertEqual(loader._work.iterator.slots(), 7)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import unittest
 from ridgeline import _core, data
 from ridgeline.data import _generated, _types
 
-MODULES = ("_graph", "_run", "_callables", "_loader", "_torchvision")
+MODULES = ("_graph", "_run", "_callables", "_loader", "_torchvision", "_worker_info")
 
 # Arguments that are a quantity: what their text must name.
 UNITS = {

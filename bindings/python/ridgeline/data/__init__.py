@@ -100,7 +100,7 @@ def found_data(dir: str | os.PathLike) -> dict:
 
 
 _LATER = {"DataLoader": "_loader", "FromParquet": "_parquet", "from_torchvision": "_torchvision",
-          "Translation": "_torchvision"}
+          "Translation": "_torchvision", "get_worker_info": "_worker_info"}
 
 __all__ = sorted(
     [*_names, *_LATER, "ArgumentError", "Batch", "Dataset", "Error", "FileList", "Filter", "FromGenerator",

@@ -35,7 +35,7 @@ def Function(function: Callable[[Any], Any] | str, dtype: str | None = None, sha
     thread_safe: whether several workers may call it at a time
     version: another one where results may differ, for caches in a directory; absent: told by its code
     """
-    args = {"dtype": dtype}
+    args: dict[str, Any] = {"dtype": dtype}
     if shape is not None:
         args["shape"] = list(shape) or [0]
     if isinstance(function, str):

@@ -9,6 +9,7 @@ from ._names import named_predicate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._run import Batch
     from ._types import *  # noqa: F403
 
 kForever = -1
@@ -84,18 +85,19 @@ class Dataset:
         train = (data.ImageFolder("flowers/train").shuffle()
                  .map(data.RandomResizedCrop(224), data.RandomHorizontalFlip(), data.Normalize.imagenet())
                  .batch(128, drop_remainder=True))
-        for batch in data.Iterator(train, epochs=3):
+        for batch in train:
             step(batch["image"], batch["label"])
 
     Mistakes are `ridgeline.ArgumentError`s at the call that makes them. Names and defaults are those of the C++ API.
     """
 
-    __slots__ = ("_core",)
+    __slots__ = ("_core", "_epoch")
 
     def __init__(self, core: Any) -> None:
         if not isinstance(core, _core.Dataset):
             raise TypeError("datasets come from sources such as ridgeline.data.ImageFolder")
         self._core = core
+        self._epoch = 0  # of the next `for`
 
     def _add(self, op, args, operations=(), tokens=None):
         return Dataset(self._core.add(op, args, list(operations), tokens or _no_tokens))
@@ -162,9 +164,9 @@ class Dataset:
 
     def rename(self, names: Mapping[str, str] | Sequence[str], to: Sequence[str] | None = None) -> Dataset:
         """Other names for columns: a dict {present: new}, or two lists."""
-        if to is None:
-            names, to = list(names.keys()), list(names.values())
-        return self._add("rename", {"from": names, "to": to})
+        pairs = dict(names) if to is None else None  # type: ignore[arg-type]
+        return self._add("rename", {"from": names if pairs is None else list(pairs),
+                                    "to": to if pairs is None else list(pairs.values())})
 
     def cache(self, memory_limit: int = 1 << 30, directory: str | os.PathLike = '') -> Dataset:
         """Keeps the rows of the first epoch. Nothing random may lie below.
@@ -209,6 +211,28 @@ class Dataset:
         slots: most batches that are prepared or lent at one time
         """
         return Dataset(self._core.with_hints(workers, memory_limit, slots))
+
+    def __iter__(self) -> Generator[Batch, None, None]:
+        """The batches of an epoch: of the next one each time that this object is asked, also where a `for` was left early.
+
+        Nothing stays from one `for` to the next. `Iterator` and `DataLoader` keep their threads, know what they read, and
+        go on from a state.
+        """
+        from ._run import at_epoch
+
+        if not self._core.batched():
+            raise _core.ArgumentError("`for` over a dataset gives batches: call batch() on it first (replay() gives single "
+                                      "samples)")
+        epoch, self._epoch = self._epoch, self._epoch + 1
+        if self._core.size() == 0:
+            return
+        with at_epoch(self, epoch, epochs=kForever) as iterator:
+            for batch in iterator:
+                last = batch.last_of_epoch
+                yield batch
+                del batch
+                if last:
+                    return
 
     # ---- what is known
 

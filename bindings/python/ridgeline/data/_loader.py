@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 
-from .._core import ArgumentError, Tokens, make_transform
-from ._callables import Function
+from .._core import ArgumentError
 from ._inputs import input_of
-from ._names import NUMPY
-from ._run import Iterator, replay
-from ._torchvision import translate
+from ._orders import is_own, ordered, own_order, ranks
+from ._samples import is_stream, turns_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._graph import Dataset
     from ._types import *  # noqa: F403
 
 
 class DataLoader:
-    """Batches of a folder or data set as PyTorch tensors, by threads instead of processes.
+    """Batches of a folder or data set as PyTorch tensors: pictures by the engine's threads, all else as in PyTorch.
 
         train = torchvision.datasets.ImageFolder("train", transform)
         for images, labels in ridgeline.data.DataLoader(train, batch_size=128, shuffle=True, drop_last=True):
@@ -26,34 +26,43 @@ class DataLoader:
 
     Arguments that PyTorch's DataLoader has, too:
 
-    dataset: a folder of class folders; a dataset of ridgeline.data; torchvision's ImageFolder, CIFAR10 and the like,
-        Subset and ConcatDataset of them; any map-style data set whose samples are (image, label) or dicts, the image as
-        bytes, a path, a PIL image or pixels u8; Hugging Face's `datasets`, whose images are left encoded
-    batch_size: samples of a batch; None: the dataset is batched already
+    dataset: a folder of class folders, Parquet files, a dataset of ridgeline.data; torchvision's ImageFolder, CIFAR10 and
+        the like, Subset and ConcatDataset of them; Hugging Face's `datasets`, whose images are left encoded; any map-style
+        data set, and any iterable one, with samples of any schema
+    batch_size: samples of a batch; None: the dataset is batched already, or samples are delivered one by one
     shuffle: a new random order in every epoch
     sampler: torch's DistributedSampler, RandomSampler, SequentialSampler, SubsetRandomSampler or WeightedRandomSampler,
-        or a sampler of ridgeline.data
-    num_workers: threads; 0: one per core
-    collate_fn: gets the list of a batch's (image, label) tensors; its result is delivered
-    pin_memory: images and labels in pinned memory, for .to("cuda", non_blocking=True). The engine writes images into
-        memory that is pinned already, so they are not copied
+        which the engine's stand for; a sampler of ridgeline.data; or any iterable of indices, which is asked in every epoch
+    batch_sampler: any iterable of lists of indices
+    num_workers: where the engine makes the batches, threads; 0: one per core. Where Python does, processes; 0: none, the
+        thread that asks makes them
+    collate_fn: gets the list of a batch's samples; its result is delivered
+    pin_memory: tensors in pinned memory, for .to("cuda", non_blocking=True). The engine writes images into memory that is
+        pinned already, so they are not copied
     drop_last: leave out a last batch that is not full
     timeout: seconds to wait for a batch; 0: for ever
+    worker_init_fn: called with its number in every worker process
+    multiprocessing_context: of worker processes: 'fork', 'spawn', 'forkserver' or a context; absent: Python's own choice
     generator: its initial_seed() is the seed
-    prefetch_factor: batches that are prepared ahead, a worker; absent: 8 in all, of large ones as many as 512 MiB hold, or 6 if memory allows
-    persistent_workers: False ends the threads after every epoch. What makes later epochs fast is lost then.
+    prefetch_factor: batches that are prepared ahead, a worker; absent: 2 a process; of the engine's 8 in all, of large
+        ones as many as 512 MiB hold, or 6 if memory allows
+    persistent_workers: whether workers live from epoch to epoch; absent: the engine's threads do, and keep what makes
+        later epochs fast, and processes do not, so that each epoch sees the data set as it then is
 
     And of the engine:
 
-    transform: torchvision's (v1, v2 or a Compose of them, translated) or transforms of ridgeline.data; absent: the data
-        set's own
+    transform: torchvision's (v1, v2 or a Compose of them, translated) or transforms of ridgeline.data, such as Decode() for
+        pixels alone; the pictures of a map-style data set's samples then go to the engine. Absent: the data set's own
     untranslatable: what happens to a transform that has no equal: 'error', or 'python': it and those after it run as a
         Python function on the finished sample, one sample at a time
-    seed: of the order and of all random transforms
+    seed: of the order and of all random transforms, and of Python's, NumPy's and PyTorch's random numbers in samples
     rank, world_size: this process's part of the data; distributed=True takes them from torch.distributed
-    output: 'torch' or 'numpy'
+    output: 'torch' or 'numpy'; absent: 'torch' where PyTorch is installed
     memory_format: 'channels_last' ([N,C,H,W] as a view of [N,H,W,C], no copy) or 'contiguous'
-    image, label: columns, keys of samples that are dicts, or places in samples that are tuples
+    image: column, key, place or field of the picture in a sample, a tuple to go deeper, a list of these for several
+    label: column, key or place of what is delivered beside one image; absent: all of a sample is
+    as_list: keys or places, tuples to go deeper, whose values differ in length: delivered as a list, one a sample
+    pad: {key or place: value}: arrays and lists of numbers that are filled up with the value to the longest of the batch
     thread_safe: whether several threads may ask a map-style data set for samples at a time; else they take turns
     bad_samples: 'raise', 'skip' (the batch is shorter) or 'replace' (another sample stands in)
     bad_sample_budget, quarantine: bad samples that end the run; a file that lists them
@@ -62,29 +71,35 @@ class DataLoader:
     jpeg_index_directory: folder that keeps these indices for later runs; '': none; None: the user's cache folder
     jpeg_index_disk: bytes that all of them may take in that folder
 
-    Every `for` over the loader is the next epoch; one that was left early counts. Images come as f32 or u8 [N,C,H,W],
-    whole labels as int64 [N], others as the data set gives them (a Python float as f32; arrays and tensors by their
-    type and shape). What a column would not hold exactly is an error that names the sample. `len(loader)` is the
-    batches of an epoch. A last batch that is not full is shorter.
+    Every `for` over the loader is the next epoch; one that was left early counts. Pictures come as f32 or u8 [N,C,H,W],
+    all else as PyTorch's default_collate makes it, checked by the first sample. What a batch would not hold exactly is an
+    error that names sample, key and type. `len(loader)` is the batches of an epoch. A last batch that is not full is
+    shorter.
     """
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
-                 batch_sampler: None = None, num_workers: int = 0, collate_fn: Callable[[list], Any] | None = None,
-                 pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: None = None,
-                 multiprocessing_context: None = None, generator: Any = None, *, prefetch_factor: int | None = None,
-                 persistent_workers: bool = True, transform: Any = None,
+                 batch_sampler: Iterable[Sequence[int]] | None = None, num_workers: int = 0,
+                 collate_fn: Callable[[list], Any] | None = None, pin_memory: bool = False, drop_last: bool = False,
+                 timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
+                 multiprocessing_context: Any = None, generator: Any = None, *, prefetch_factor: int | None = None,
+                 persistent_workers: bool | None = None, transform: Any = None,
                  untranslatable: Literal['error', 'python'] = 'error', seed: int | None = None, rank: int | None = None,
-                 world_size: int | None = None, distributed: bool = False, output: Literal['torch', 'numpy'] = 'torch',
-                 memory_format: Literal['channels_last', 'contiguous'] = 'channels_last', image: str | int | None = None,
-                 label: str | int | None = None, thread_safe: bool = False, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
+                 world_size: int | None = None, distributed: bool = False,
+                 output: Literal['torch', 'numpy'] | None = None,
+                 memory_format: Literal['channels_last', 'contiguous'] = 'channels_last',
+                 image: str | int | tuple | list | None = None, label: str | int | None = None,
+                 as_list: Sequence[str | int | tuple] = (), pad: Mapping[str | int | tuple, Any] | None = None,
+                 thread_safe: bool = False, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
                  bad_sample_budget: int = 1000, quarantine: str | os.PathLike = '', memory_limit: int = 0,
                  jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike | None = None,
                  jpeg_index_disk: int = 4 << 30) -> None:
-        _refuse("batch_sampler", batch_sampler, "batches are the engine's: see Dataset.bucket for batches by length")
-        _refuse("worker_init_fn", worker_init_fn, "workers are threads of the engine, not processes")
-        _refuse("multiprocessing_context", multiprocessing_context, "workers are threads of the engine, not processes")
+        from ._collate import Options
+        from ._pictures import Pictures
+
+        output = _world() if output is None else output
         _one_of("output", output, ("torch", "numpy"))
         _one_of("memory_format", memory_format, ("channels_last", "contiguous"))
+        _one_of("bad_samples", bad_samples, ("raise", "skip", "replace"))
         if timeout < 0:
             raise ArgumentError(f"timeout is {timeout}, it must be 0 or more seconds")
         if output == "numpy" and pin_memory:
@@ -93,69 +108,161 @@ class DataLoader:
             if seed is not None:
                 raise ArgumentError("give one of seed and generator")
             seed = generator.initial_seed()
+        if prefetch_factor is not None and prefetch_factor < 1:
+            raise ArgumentError(f"prefetch_factor is {prefetch_factor}, it must be at least 1")
         self.dataset = dataset
-        self.batch_size = batch_size
+        self.batch_size = None if batch_sampler is not None else batch_size
         self.drop_last = drop_last
-        self.sampler = sampler
+        self.sampler, self.batch_sampler = sampler, batch_sampler
+        self.num_workers = num_workers
         self.collate_fn = None if _is_default_collate(collate_fn) else collate_fn
         self.pin_memory = pin_memory and _can_pin()
         self._timeout = timeout
-        self._output = output
-        self._persistent = persistent_workers
-
-        source = input_of(dataset, image, label, thread_safe)
-        self.classes = source.classes
-        self._columns, self._form, self._keys = source.columns, source.form, source.keys
-        self._channels_first = memory_format == "channels_last"
         self._followed = None  # the sampler whose set_epoch counts, and the epoch that was seen last
-        if batch_size is None:
-            self.graph = _batched(source.dataset, transform, shuffle, sampler, drop_last)
+
+        options = Options(output == "torch", as_list, pad, self.collate_fn is None)
+        source = input_of(dataset, image, label, thread_safe, transform is not None, options)
+        self.classes = None if source is None else source.classes
+        order = sampler, batch_sampler, shuffle, batch_size, drop_last, *ranks(rank, world_size, distributed)
+        streams = source is None and is_stream(dataset) and (transform is not None or image is not None)
+        if source is None and not streams:
+            given = dict(label=label, memory_limit=memory_limit or None,
+                         untranslatable=None if untranslatable == "error" else untranslatable)
+            self._work = self._of_python(order, options, turns_of(dataset, thread_safe), given, worker_init_fn,
+                                         multiprocessing_context, prefetch_factor, seed, bad_samples, bad_sample_budget,
+                                         quarantine)
         else:
-            rank, world_size = _ranks(rank, world_size, distributed)
-            ordered, followed = _ordered(source.dataset, shuffle, sampler, rank, world_size)
-            self._followed = followed and [followed, followed.epoch]
-            graph = self._transformed(ordered, source, transform, untranslatable, memory_format)
-            self.graph = graph.batch(batch_size, drop_remainder=drop_last)
-        # The seed of a state counts unless one is given here.
-        self.graph = self.graph if seed is None else self.graph.with_seed(seed)
-        slots = 0
-        if prefetch_factor is not None:
-            if prefetch_factor < 1:
-                raise ArgumentError(f"prefetch_factor is {prefetch_factor}, it must be at least 1")
-            slots = prefetch_factor * (num_workers or len(os.sched_getaffinity(0))) + 1
-        self._options = dict(epochs=-1, workers=num_workers, slots=slots, memory_limit=memory_limit,
-                             bad_samples=bad_samples, bad_sample_budget=bad_sample_budget, quarantine=quarantine,
-                             jpeg_index_memory=jpeg_index_memory, jpeg_index_directory=jpeg_index_directory,
-                             jpeg_index_disk=jpeg_index_disk, seed=seed,
-                             page_lock=_page_lock() if self.pin_memory else None)
-        self._iterator = None
-        self._state = None  # after the last batch that was delivered
+            _refuse("worker_init_fn", worker_init_fn, "workers are threads of the engine, not processes")
+            _refuse("multiprocessing_context", multiprocessing_context,
+                    "workers are threads of the engine, not processes")
+            slots = 0 if prefetch_factor is None else \
+                prefetch_factor * (num_workers or len(os.sched_getaffinity(0))) + 1
+            run = dict(epochs=-1, workers=num_workers, slots=slots, memory_limit=memory_limit,
+                       bad_samples=bad_samples, bad_sample_budget=bad_sample_budget, quarantine=quarantine,
+                       jpeg_index_memory=jpeg_index_memory, jpeg_index_directory=jpeg_index_directory,
+                       jpeg_index_disk=jpeg_index_disk, seed=seed,
+                       page_lock=_page_lock() if self.pin_memory else None)
+            of_pictures = transform, untranslatable, memory_format
+            if streams:
+                self._work = self._of_stream(order, options, image, label, of_pictures, seed, run)
+            else:
+                pictures = Pictures(source, *of_pictures, options, self.collate_fn)
+                self._work = self._of_engine(source, order, pictures, transform, seed, run)
+        self._persistent = source is not None if persistent_workers is None else persistent_workers
+        self._open = False
+        self._state: State | None = None  # after the last batch that was delivered
         self._loaded = False  # the state was set from outside and has not been gone on from
         self._pass = 0
-        self._size = None
+        self._size: int | None = None
 
-    def _transformed(self, dataset, source, transform, untranslatable, memory_format):
-        if transform is not None and source.transform is not None:
-            raise ArgumentError("the data set has a transform of its own: leave out transform=, or take it off")
-        image = self._columns[0]
-        chosen = source.transform if transform is None else transform
-        translation = translate(chosen, source.channels, untranslatable)
-        made = list(translation.transforms)
-        cast = [made.pop()] if made and made[-1].op == "type_cast" and not translation.python else []
-        if made:
-            dataset = dataset.map_columns([image], *made)
-        if _type_of(dataset, image) == "bytes":  # nothing has asked for pixels yet
-            dataset = dataset.map_columns([image], make_transform("decode", {}, [], Tokens()))
-        if translation.python:
-            result = translation.call_python(replay(dataset, 0, 0)[image])  # its type and shape are those of all
-            name = "torchvision." + "_".join(type(t).__name__ for t in translation.python)
-            if str(result.dtype) not in _TYPES:
-                raise ArgumentError(f"{name} gives {result.dtype} (allowed: {', '.join(_TYPES)})")
-            run = Function(translation.call_python, _TYPES[str(result.dtype)], result.shape, name)
-            dataset = dataset.map_columns([image], run)
-        if memory_format == "contiguous":
-            dataset = dataset.map_columns([image], make_transform("hwc_to_chw", {}, [], Tokens()))
-        return dataset.map_columns([image], *cast) if cast else dataset
+    def _of_engine(self, source, order, pictures, batched, seed, run):
+        """Batches that the engine makes."""
+        from ._engine import Engine, OwnEngine, rows_of
+        from ._rows import OwnOrder
+
+        sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size = order
+
+        if batch_sampler is not None or is_own(sampler):
+            own_order(sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size)
+            if source.dataset._core.batched() or batch_size is None:
+                raise ArgumentError("a sampler of your own chooses samples: give a dataset before batch(), and batch_size")
+            if batch_sampler is not None:
+                order = OwnOrder("batch_sampler", seed, batch_sampler, usual_seed=source.dataset.seed)
+            else:
+                order = OwnOrder("sampler", seed, sampler, batch_size, drop_last, usual_seed=source.dataset.seed)
+            pictures.of(source.dataset)  # errors now
+
+            def make(indices, size, seed):
+                return pictures.of(rows_of(source.dataset, indices)).batch(size).with_seed(seed)
+
+            return OwnEngine(make, order, pictures.delivered, run)
+        if batch_size is None:
+            graph = _batched(source.dataset, batched, shuffle, sampler, drop_last)
+        else:
+            chosen, self._followed = _followed(*ordered(source.dataset, shuffle, sampler, rank, world_size))
+            graph = pictures.of(chosen).batch(batch_size, drop_remainder=drop_last)
+        # The seed of a state counts unless one is given here.
+        return Engine(graph if seed is None else graph.with_seed(seed), pictures.delivered, run)
+
+    def _of_stream(self, order, options, image, label, of_pictures, seed, run):
+        """Batches of an iterable data set whose pictures the engine makes."""
+        from ._made import Recipe
+        from ._stream import StreamEngine
+
+        batch_size, drop_last = order[3:5]
+        if batch_size is None:
+            raise ArgumentError("batch_size=None delivers samples one by one: give a batch_size, or leave out transform= "
+                                "and image=")
+        place = self._stream_order(order, run["bad_samples"], seed)
+        recipe = Recipe(self.dataset, True, batch_size, drop_last, self.collate_fn, options, "raise", seed or 0)
+        return StreamEngine(recipe, place, image, label, of_pictures, run)
+
+    def _of_python(self, order, options, turns, given, init, context, prefetch, seed, bad_samples, budget, quarantine):
+        """Batches that Python code makes, here or in worker processes."""
+        from ._made import Recipe
+        from ._rows import Account, GraphOrder, Here, OwnOrder, Processes, Rows
+
+        sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size = order
+        dataset, count = self.dataset, self.num_workers
+        for name, value in given.items():
+            if value is not None:
+                raise ArgumentError(f"{name} is for samples with pictures that go to the engine: give transform= or "
+                                    "image=, too")
+        if count < 0:
+            raise ArgumentError(f"num_workers is {count}, it must be 0 or more")
+        if count == 0:
+            for name, value in (("prefetch_factor", prefetch), ("multiprocessing_context", context)):
+                _refuse(name, value, "with num_workers=0 there are no worker processes")
+        if batch_size is None and batch_sampler is None and bad_samples != "raise":
+            raise ArgumentError(f"bad_samples={bad_samples!r} needs batches: give a batch_size")
+        alone = batch_size is None and batch_sampler is None
+        rows = None
+        if is_stream(dataset):
+            place = self._stream_order(order, bad_samples, seed)
+        elif batch_sampler is not None or is_own(sampler):
+            own_order(sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size)
+            place = OwnOrder("sampler", seed, sampler, batch_size, drop_last) if batch_sampler is None else \
+                OwnOrder("batch_sampler", seed, batch_sampler)
+            rows = _length(dataset) if bad_samples == "replace" else None
+        else:
+            from .. import data
+            import numpy as np
+
+            rows = _length(dataset)
+            if rows == 0:
+                raise ArgumentError("the data set is empty")
+            graph, self._followed = _followed(*ordered(data.InMemory({"index": np.arange(rows)}), shuffle, sampler, rank,
+                                                       world_size))
+            graph = graph.batch(1 if alone else batch_size, drop_remainder=drop_last)
+            place = GraphOrder(graph if seed is None else graph.with_seed(seed), alone, seed)
+        recipe = Recipe(dataset, is_stream(dataset), batch_size if batch_sampler is None else 0, drop_last,
+                        self.collate_fn, options, bad_samples, 0 if seed is None else seed, rows)
+        by = Processes(recipe, turns, count, prefetch or 2, context, init) if count else Here(recipe, turns)
+        return Rows(place, by, Account(budget, quarantine))
+
+    def _stream_order(self, order, bad_samples, seed):
+        from ._rows import OwnOrder
+
+        sampler, batch_sampler, shuffle, batch_size, drop_last, _, world_size = order
+        for name, value in (("sampler", sampler), ("batch_sampler", batch_sampler), ("shuffle", shuffle or None)):
+            _refuse(name, value, "an iterable data set has an order of its own")
+        if world_size != 1:
+            raise ArgumentError("an iterable data set gives each rank its own part: leave out rank and world_size")
+        if bad_samples != "raise":
+            raise ArgumentError(f"bad_samples={bad_samples!r} needs samples by index: an iterator that raised is over")
+        if hasattr(self.dataset, "__next__") and not hasattr(self.dataset, "reset"):
+            raise ArgumentError(f"the data set is a {type(self.dataset).__name__}, which runs once: give an object whose "
+                                "__iter__ begins anew")
+
+        dataset = self.dataset
+
+        def length():
+            count = len(dataset)
+            if batch_size is None:
+                return count
+            return count // batch_size if drop_last else -(-count // batch_size)
+
+        return OwnOrder("stream", seed, batch_size=batch_size, drop_last=drop_last, length=length)
 
     # ---- iteration
 
@@ -164,33 +271,42 @@ class DataLoader:
 
     def __len__(self) -> int:
         if self._size is None:
-            self._size = len(self.graph)
+            self._size = len(self._work)
         return self._size
+
+    @property
+    def graph(self) -> Dataset | None:
+        """The engine's graph: of the pictures, or of indices alone where Python makes the batches. None where a sampler or
+        data set of the user's own has the order."""
+        return self._work.graph
 
     def __iter__(self) -> Generator[Any, None, None]:
         self._pass += 1
         mine = self._pass
         self._begin()
-        while True:
-            if mine != self._pass:
-                raise RuntimeError("another iteration over this DataLoader has begun: it goes on, this one cannot")
-            if self._iterator is None:
-                raise RuntimeError("this DataLoader was closed in the middle of an epoch: begin another `for`")
-            batch = self._iterator.next(self._timeout)
-            last = batch.last_of_epoch
-            value = self._delivered(batch)  # where collate_fn raises, the batch was not delivered
-            self._state = batch.state_after()
-            self._loaded = False
-            del batch
-            if last and not self._persistent:
+        try:
+            for value, state, last in self._work.batches(self._state, self._timeout):
+                self._state = state
+                self._loaded = False
+                if last and not self._persistent:
+                    self.close()
+                    self._open = True
+                yield self._pinned(value)
+                del value
+                if mine != self._pass:
+                    raise RuntimeError("another iteration over this DataLoader has begun: it goes on, this one cannot")
+                if not self._open:
+                    raise RuntimeError("this DataLoader was closed in the middle of an epoch: begin another `for`")
+            state = self._state
+            if mine == self._pass and state and state["delivered"] and state.get("order"):
+                self._state = {**state, "epoch": state["epoch"] + 1, "delivered": 0}  # a stream that is at its end
+                self._loaded = False
+        finally:
+            if mine == self._pass and not self._persistent and self._open:
                 self.close()
-            yield value
-            del value
-            if last:
-                return
 
     def _begin(self):
-        """Brings the iterator to where the next epoch, or the rest of a restored one, begins."""
+        """Brings the work to where the next epoch, or the rest of a restored one, begins."""
         if self._followed and self._followed[0].epoch != self._followed[1]:
             self._followed[1] = self._followed[0].epoch
             self.set_epoch(self._followed[1])
@@ -198,13 +314,10 @@ class DataLoader:
         if state is not None and state["delivered"] > 0 and not self._loaded:  # the last pass was left early
             state = {**state, "epoch": state["epoch"] + 1, "delivered": 0}
         self._go_to(state)
+        self._open = True
 
     def _go_to(self, state):
-        if self._iterator is None:
-            self._iterator = Iterator(self.graph, start=state, **self._options)
-        elif state is not None and self._iterator.state() != state:
-            self._iterator.restore(state)
-        self._state = self._iterator.state()
+        self._state = self._work.go_to(state)
 
     def set_epoch(self, epoch: int) -> None:
         """The epoch that the next `for` runs: of the order and of all random draws. A restored position in the middle
@@ -233,44 +346,27 @@ class DataLoader:
         self._go_to(dict(state))
         self._loaded = True
 
-    # ---- what is delivered
+    def _pinned(self, value):
+        if not self.pin_memory:
+            return value
+        from ._values import pinned
 
-    def _delivered(self, batch):
-        names = self._columns if self._form == "tuple" else [name for name in batch.keys() if name != "mask"]
-        values = {self._keys.get(name, name): self._column(batch, name) for name in names}
-        if self.collate_fn is not None:
-            columns = list(values.values())
-            samples = [tuple(column[i] for column in columns) for i in range(len(columns[0]))]
-            if self._form == "dict":
-                samples = [dict(zip(values, sample)) for sample in samples]
-            return self.collate_fn(samples)
-        return values if self._form == "dict" else list(values.values())
-
-    def _column(self, batch, name):
-        dtype = _type_of(batch, name)
-        if self._output == "numpy" or dtype == "bytes":
-            return batch[name]
-        first = self._channels_first and name == self._columns[0] and len(batch.shape(name)) == 4
-        tensor = batch.torch(name, channels_first=first)
-        if dtype == "i32":
-            tensor = tensor.long()  # as PyTorch's losses want labels
-        return tensor.pin_memory() if self.pin_memory and not tensor.is_pinned() else tensor
+        return pinned(value)
 
     # ---- the run
 
     def stats(self) -> dict[str, Any]:
-        """Where the time of the run went; empty before it has begun."""
-        return self._iterator.stats() if self._iterator else {}
+        """Where the time of the run went; empty before it has begun, and where Python makes the batches."""
+        return self._work.stats()
 
     def bad_samples(self) -> int:
         """Bad samples met so far."""
-        return self._iterator.bad_samples() if self._iterator else 0
+        return self._work.bad_samples()
 
     def close(self) -> None:
-        """Ends the threads; batches stay valid, and the next `for` starts new threads."""
-        if self._iterator is not None:
-            self._iterator.close()
-            self._iterator = None
+        """Ends threads and processes; batches stay valid, and the next `for` starts new ones."""
+        self._open = False
+        self._work.close()
 
     def __enter__(self) -> DataLoader:
         return self
@@ -279,7 +375,25 @@ class DataLoader:
         self.close()
 
 
-_TYPES = {numpy: dtype for dtype, numpy in NUMPY.items() if dtype != "bf16"}
+def _world():
+    if "torch" in sys.modules:
+        return "torch"
+    import importlib.util
+
+    return "numpy" if importlib.util.find_spec("torch") is None else "torch"
+
+
+def _length(dataset):
+    if not hasattr(dataset, "__getitem__"):
+        raise ArgumentError(f"DataLoader takes a folder, Parquet files, a dataset of ridgeline.data, a data set with "
+                            f"__getitem__ and __len__, or one with __iter__, not {type(dataset).__name__}")
+    if not hasattr(dataset, "__len__"):
+        raise ArgumentError(f"{type(dataset).__name__} has no __len__: give a sampler that knows its indices")
+    return len(dataset)
+
+
+def _followed(dataset, sampler):
+    return dataset, sampler and [sampler, sampler.epoch]
 
 
 def _refuse(name, value, why):
@@ -323,11 +437,6 @@ def _page_lock():
     return register, unregister
 
 
-def _type_of(columns, name):
-    """Of a dataset or a batch."""
-    return next(dtype for column, dtype, _ in columns.columns() if column == name)
-
-
 def _batched(dataset, transform, shuffle, sampler, drop_last):
     given = {"transform": transform, "shuffle": shuffle, "sampler": sampler, "drop_last": drop_last or None}
     for name, value in given.items():
@@ -336,64 +445,3 @@ def _batched(dataset, transform, shuffle, sampler, drop_last):
     if not dataset._core.batched():
         raise ArgumentError("batch_size=None needs a dataset that ends in batches: call batch() on it")
     return dataset
-
-
-def _ranks(rank, world_size, distributed):
-    if (rank is None) != (world_size is None):
-        raise ArgumentError("give rank and world_size together")
-    if not distributed:
-        return (0, 1) if rank is None else (rank, world_size)
-    if rank is not None:
-        raise ArgumentError("give distributed=True, or rank and world_size")
-    import torch.distributed as dist
-
-    if not dist.is_available() or not dist.is_initialized():
-        raise ArgumentError("distributed=True needs torch.distributed.init_process_group before")
-    return dist.get_rank(), dist.get_world_size()
-
-
-def _seed_of(sampler):
-    """Of a sampler that was given a generator of its own; None: the loader's."""
-    return None if sampler.generator is None else sampler.generator.initial_seed()
-
-
-def _ordered(dataset, shuffle, sampler, rank, world_size):
-    """The dataset in the order that was asked for, this rank's part of it; and a sampler whose epoch is followed."""
-    from .. import data
-
-    if dataset._core.batched():
-        raise ArgumentError("the dataset is batched already: give batch_size=None")
-    followed = None
-    if sampler is not None:
-        if shuffle:
-            raise ArgumentError("give one of sampler and shuffle")
-        kind = type(sampler).__name__
-        if isinstance(sampler, data.Sampler):
-            dataset = dataset.sample(sampler)
-        elif not type(sampler).__module__.startswith("torch.utils.data"):
-            raise ArgumentError(f"the sampler {kind} cannot be translated: it is none of torch.utils.data's, or give "
-                                "one of ridgeline.data")
-        elif kind == "DistributedSampler":
-            if world_size != 1:
-                raise ArgumentError("give one of DistributedSampler, rank and distributed")
-            followed, shuffle, rank, world_size = sampler, sampler.shuffle, sampler.rank, sampler.num_replicas
-            if shuffle:
-                dataset = dataset.shuffle(seed=sampler.seed)
-            shuffle = False
-        elif kind == "RandomSampler":
-            dataset = dataset.sample(data.RandomSampler(replacement=sampler.replacement, count=sampler.num_samples,
-                                                        seed=_seed_of(sampler)))
-        elif kind == "SubsetRandomSampler":
-            dataset = dataset.sample(data.SubsetRandomSampler(list(sampler.indices), seed=_seed_of(sampler)))
-        elif kind == "WeightedRandomSampler":
-            weights = [float(w) for w in sampler.weights]
-            dataset = dataset.sample(data.WeightedRandomSampler(weights, replacement=sampler.replacement,
-                                                                count=sampler.num_samples, seed=_seed_of(sampler)))
-        elif kind != "SequentialSampler":
-            raise ArgumentError(f"the sampler {kind} cannot be translated (known: DistributedSampler, RandomSampler, "
-                                "SequentialSampler, SubsetRandomSampler, WeightedRandomSampler)")
-    if shuffle:
-        dataset = dataset.shuffle()
-    if world_size != 1:
-        dataset = dataset.shard(world_size, rank)
-    return dataset, followed

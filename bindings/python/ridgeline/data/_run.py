@@ -69,19 +69,60 @@ class Batch:
                 return tuple(shape)
         raise KeyError(name)
 
-    image = property(lambda self: self["image"], doc="u8 or f32 [N,H,W,C]")
-    label = property(lambda self: self["label"], doc="i32 [N]")
-    flip = property(lambda self: self["flip"], doc="u8 [N], 1: mirror this image; with raw_images only")
-    mask = property(lambda self: self["mask"], doc="u8 [N]: 1 for a real row; with pad_last 0 for padding and for "
-                                                   "skipped samples")
-    rows = property(lambda self: self._core.rows, doc="of this batch; with pad_last the batch size")
-    samples = property(lambda self: self._core.samples, doc="rows that belong to samples; they come first. Without "
-                                                            "pad_last all")
-    epoch = property(lambda self: self._core.epoch, doc="from 0")
-    index = property(lambda self: self._core.index, doc="of this batch in its epoch, from 0")
-    last_of_epoch = property(lambda self: self._core.last_of_epoch, doc="whether the next batch is of another epoch")
-    records = property(lambda self: self._core.records, doc="record of the source, one a sample")
-    copied = property(lambda self: self._core.copied, doc="whether it is a copy, because many batches are kept")
+    @property
+    def image(self) -> Any:
+        """u8 or f32 [N,H,W,C]"""
+        return self["image"]
+
+    @property
+    def label(self) -> Any:
+        """i32 [N]"""
+        return self["label"]
+
+    @property
+    def flip(self) -> Any:
+        """u8 [N], 1: mirror this image; with raw_images only"""
+        return self["flip"]
+
+    @property
+    def mask(self) -> Any:
+        """u8 [N]: 1 for a real row; with pad_last 0 for padding and for skipped samples"""
+        return self["mask"]
+
+    @property
+    def rows(self) -> int:
+        """Of this batch; with pad_last the batch size."""
+        return self._core.rows
+
+    @property
+    def samples(self) -> int:
+        """Rows that belong to samples; they come first. Without pad_last all."""
+        return self._core.samples
+
+    @property
+    def epoch(self) -> int:
+        """From 0."""
+        return self._core.epoch
+
+    @property
+    def index(self) -> int:
+        """Of this batch in its epoch, from 0."""
+        return self._core.index
+
+    @property
+    def last_of_epoch(self) -> bool:
+        """Whether the next batch is of another epoch."""
+        return self._core.last_of_epoch
+
+    @property
+    def records(self) -> list[int]:
+        """Record of the source, one a sample."""
+        return self._core.records
+
+    @property
+    def copied(self) -> bool:
+        """Whether it is a copy, because many batches are kept."""
+        return self._core.copied
 
     def state_after(self) -> State:
         """The state of a consumer that has finished this batch, for Iterator(start=...)."""
@@ -202,6 +243,15 @@ class Iterator:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def at_epoch(dataset, epoch, **options):
+    """An Iterator that begins with an epoch, and prepares nothing before it."""
+    start = None
+    if epoch:
+        with Iterator(dataset, pull=True, **{**options, "page_lock": None}) as counting:
+            start = {**counting.state(), "epoch": epoch}
+    return Iterator(dataset, start=start, **options)
 
 
 class Sample:

@@ -1,0 +1,159 @@
+"""What a DataLoader runs where the engine makes the batches: a graph, in its own order or in one of the user's."""
+
+from __future__ import annotations
+
+import itertools
+
+from .._core import ArgumentError, RunError
+from ._run import Iterator, at_epoch
+
+_CHUNK = 1 << 16  # indices of a user's order that one graph holds
+
+
+class Engine:
+    """A graph in its own order. `deliver(batch, rows)` makes the value of a batch."""
+
+    def __init__(self, graph, deliver, options):
+        self.graph, self._deliver, self._options = graph, deliver, options
+        self.iterator = None
+
+    def __len__(self):
+        return len(self.graph)
+
+    def go_to(self, state):
+        if self.iterator is None:
+            self.iterator = Iterator(self.graph, start=state, **self._options)
+        elif state is not None and self.iterator.state() != state:
+            self.iterator.restore(state)
+        return self.iterator.state()
+
+    def batches(self, state, timeout):
+        """(value, the state after it, whether it is the epoch's last)."""
+        while True:
+            batch = self.iterator.next(timeout)
+            last = batch.last_of_epoch
+            value = self._deliver(batch, batch.rows)  # where collate_fn raises, the batch was not delivered
+            after = batch.state_after()
+            del batch
+            yield value, after, last
+            del value
+            if last:
+                return
+
+    def stats(self):
+        return self.iterator.stats() if self.iterator else {}
+
+    def bad_samples(self):
+        return self.iterator.bad_samples() if self.iterator else 0
+
+    def close(self):
+        if self.iterator is not None:
+            self.iterator.close()
+            self.iterator = None
+
+
+class OwnEngine:
+    """A graph over indices that a sampler of the user's gives anew in every epoch.
+
+    make: `make(indices, batch size, seed)` gives the graph of these rows in this order. An index that comes again draws
+    its random numbers anew.
+    """
+
+    def __init__(self, make, order, deliver, options):
+        self._make, self._order, self._deliver, self._options = make, order, deliver, options
+        self.graph = None  # of the indices at work
+        self.iterator = None
+        self._bad = 0
+
+    def __len__(self):
+        return len(self._order)
+
+    def go_to(self, state):
+        return self._order.go_to(state)
+
+    def batches(self, state, timeout):
+        epoch = state["epoch"]
+        batches = self._order.batches(epoch, state["delivered"])
+        while chunk := _take(batches):
+            yield from self._run(chunk, state["seed"], epoch, timeout)
+
+    def _run(self, chunk, seed, epoch, timeout):
+        size = max(len(indices) for indices, _ in chunk)
+        # Shorter batches are filled up with rows that nobody gets: the engine's batches have one size, but for the last.
+        filled = any(len(indices) < size for indices, _ in chunk[:-1])
+        if filled and self._options["bad_samples"] == "skip":
+            raise ArgumentError("bad_samples='skip' needs batches of one size, batch_sampler gives several: take "
+                                "'replace'")
+        rows = [index for indices, _ in chunk for index in (_filled(indices, size) if filled else indices)]
+        self.close()
+        self.graph = self._make(rows, size, seed)
+        self.iterator = at_epoch(self.graph, epoch, **{**self._options, "seed": seed})
+        try:
+            for indices, after in chunk:
+                if self.iterator is None:
+                    return
+                batch = self.iterator.next(timeout)
+                value = self._deliver(batch, min(batch.rows, len(indices)))
+                del batch
+                yield value, after, after["epoch"] != epoch
+                del value
+        finally:
+            self.close()
+
+    def stats(self):
+        return self.iterator.stats() if self.iterator else {}
+
+    def bad_samples(self):
+        return self._bad + (self.iterator.bad_samples() if self.iterator else 0)
+
+    def close(self):
+        if self.iterator is not None:
+            self._bad += self.iterator.bad_samples()
+            self.iterator.close()
+            self.iterator = None
+
+
+def _take(batches):
+    chunk, rows = [], 0
+    for indices, after in batches:
+        if not indices:
+            raise RunError("batch_sampler gave an empty batch")
+        chunk.append((_whole(indices), after))
+        rows += len(indices)
+        if rows >= _CHUNK:
+            break
+    return chunk
+
+
+def _whole(indices):
+    made = []
+    for index in indices:
+        if not hasattr(index, "__index__") or isinstance(index, bool):
+            raise RunError(f"the sampler gave {index!r}, a {type(index).__name__}, it must give whole numbers")
+        made.append(index.__index__())
+    return made
+
+
+def _filled(indices, size):
+    return itertools.islice(itertools.chain(indices, itertools.repeat(indices[0])), size)
+
+
+def rows_of(dataset, indices):
+    """The dataset's rows in this order. The second and further copies of a row are records of their own."""
+    from .. import data
+
+    count = dataset.num_samples()
+    if count < 0:
+        raise ArgumentError("a sampler of your own needs a data set whose number of samples is known")
+    seen, places = {}, []
+    for index in indices:
+        at = index + count if index < 0 else index
+        if not 0 <= at < count:
+            raise RunError(f"the sampler gave {index}, the data set has {count} samples")
+        copy = seen.get(at, 0)
+        seen[at] = copy + 1
+        places.append(at + copy * count)
+    copies = max(seen.values(), default=1)
+    if copies > 1:
+        dataset = data.concat([dataset] * copies)
+    return dataset.sample(data.SubsetSampler(places))

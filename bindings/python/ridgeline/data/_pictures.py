@@ -1,0 +1,167 @@
+"""The pictures of a DataLoader's samples: the engine's transforms for them, and the batches that come of it."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from .._core import ArgumentError, RunError, Tokens, make_transform
+from ._callables import Function
+from ._leaves import Misfit
+from ._names import NUMPY
+from ._run import replay
+from ._torchvision import translate
+
+_TYPES = {numpy: dtype for dtype, numpy in NUMPY.items() if dtype != "bf16"}
+
+
+# What changes values and moves none.
+_STAY = ("decode", "normalize", "type_cast", "rescale", "color_jitter", "random_grayscale", "grayscale", "random_invert",
+         "random_posterize", "random_solarize", "random_sharpness", "random_autocontrast", "random_equalize")
+
+
+class Pictures:
+    """What is done to an Input's pictures, and how its batches are shown."""
+
+    def __init__(self, source, transform, untranslatable, memory_format, options, collate_fn):
+        self._source, self._transform, self._untranslatable = source, transform, untranslatable
+        self._contiguous = memory_format == "contiguous"
+        self._torch, self._collate_fn = options.torch, collate_fn
+        self._packed = {}  # column: whether its pictures lie channels first; those of different sizes
+        self._apart = self._lists(options)
+
+    def _lists(self, options):
+        """Columns of pictures that are delivered as lists."""
+        source = self._source
+        if source.rest is not None:
+            return source.rest.pictures_in(options.as_list)
+        place = source.keys.get(source.columns[0], source.columns[0] if source.form == "dict" else 0)
+        if others := options.known - {(place,)} | set(options.pad):
+            keys = ", ".join(repr(key[0] if len(key) == 1 else key) for key in others)
+            raise ArgumentError(f"as_list and pad are for samples of your own, and as_list for pictures ({place!r}): "
+                                f"{keys} is neither")
+        return {source.columns[0]} if options.known else set()
+
+    def of(self, dataset):
+        """The data set with its pictures transformed, before batches are made."""
+        source, pictures = self._source, list(self._source.pictures)
+        if self._transform is not None and source.transform is not None:
+            raise ArgumentError("the data set has a transform of its own: leave out transform=, or take it off")
+        chosen = source.transform if self._transform is None else self._transform
+        translation = translate(chosen, source.channels, self._untranslatable)
+        made = list(translation.transforms)
+        cast = [made.pop()] if made and made[-1].op == "type_cast" and not translation.python else []
+        self._refuse_to_leave_behind(made, translation.python)
+        if made:  # several pictures draw alike
+            dataset = dataset.map_columns(pictures, *made)
+        for picture in pictures:
+            if _type_of(dataset, picture) == "bytes":  # nothing has asked for pixels yet
+                dataset = dataset.map_columns([picture], make_transform("decode", {}, [], Tokens()))
+        if translation.python:
+            dataset = dataset.map_columns(pictures, self._python_function(dataset, pictures, translation))
+        if self._contiguous:
+            dataset = dataset.map_columns(pictures, make_transform("hwc_to_chw", {}, [], Tokens()))
+        if cast:
+            dataset = dataset.map_columns(pictures, *cast)
+        self._packed.clear()
+        for name, dtype, shape in dataset.columns():
+            if name in pictures and -1 in shape and dtype in NUMPY and dtype != "bf16":
+                dataset = dataset.map_columns([name], Function(_pack, "bytes", (), name="ridgeline.pixels",
+                                                               thread_safe=True))
+                self._packed[name] = NUMPY[dtype]
+        return dataset
+
+    def _refuse_to_leave_behind(self, made, python):
+        """Boxes and masks of tv_tensors would lie elsewhere than their picture."""
+        moves = [t.op for t in made if t.op not in _STAY] + [type(t).__name__ for t in python]
+        if self._source.rest is not None and moves:
+            for place, kind in self._source.rest.that_move():
+                where = "".join(f"[{key!r}]" for key in place)
+                raise ArgumentError(f"sample 0: {where} is {kind} of tv_tensors, which {moves[0]} of transform= would not "
+                                    "move with the picture: let the data set transform its samples, or give plain tensors")
+
+    def _python_function(self, dataset, pictures, translation):
+        """The rest of a chain; the type and shape of its first result are those of all."""
+        if len(pictures) > 1:
+            raise ArgumentError("untranslatable='python' is for one picture a sample, image= names several")
+        result = translation.call_python(replay(dataset, 0, 0)[pictures[0]])
+        name = "torchvision." + "_".join(type(t).__name__ for t in translation.python)
+        if str(result.dtype) not in _TYPES:
+            raise ArgumentError(f"{name} gives {result.dtype} (allowed: {', '.join(_TYPES)})")
+        return Function(translation.call_python, _TYPES[str(result.dtype)], result.shape, name)
+
+    def delivered(self, batch, rows):
+        """The value of a batch, of which the first rows count."""
+        source = self._source
+        if source.rest is not None:
+            return self._rest_delivered(batch, rows)
+        names = source.columns if source.form == "tuple" else [name for name in batch.keys() if name != "mask"]
+        values = {source.keys.get(name, name): self._column(batch, name, rows) for name in names}
+        if self._collate_fn is not None:
+            columns = list(values.values())
+            samples = [tuple(column[i] for column in columns) for i in range(len(columns[0]))]
+            if source.form == "dict":
+                samples = [dict(zip(values, sample)) for sample in samples]
+            return self._collate_fn(samples)
+        return values if source.form == "dict" else list(values.values())
+
+    def _rest_delivered(self, batch, rows):
+        rest = self._source.rest
+        pictures = {name: self._column(batch, name, rows) for name in self._source.pictures}
+        packed = batch["rest"][:rows]
+        if self._collate_fn is not None:
+            return self._collate_fn(list(rest.samples(packed, pictures)))
+        try:
+            return rest.batch(packed, pictures, batch.records)
+        except Misfit as error:
+            raise RunError(str(error)) from None
+
+    def _column(self, batch, name, rows):
+        if name in self._packed:
+            return self._of_sizes(batch, name, rows)
+        dtype = _type_of(batch, name)
+        if not self._torch or dtype == "bytes":
+            values = batch[name][:rows] if rows != batch.rows else batch[name]
+        else:
+            first = not self._contiguous and name in self._source.pictures and len(batch.shape(name)) == 4
+            values = batch.torch(name, channels_first=first)
+            if rows != batch.rows:
+                values = values[:rows]
+            if dtype == "i32" and self._source.counts:
+                values = values.long()  # as PyTorch's losses want labels
+        return list(values) if name in self._apart else values
+
+    def _of_sizes(self, batch, name, rows):
+        """Pictures that may differ in size: side by side where they do not, or a list."""
+        made = [_unpack(packed, self._packed[name]) for packed in batch[name][:rows]]
+        if name in self._apart or self._collate_fn is not None:
+            return [self._shown(picture) for picture in made]
+        for record, picture in zip(batch.records, made):
+            if picture.shape != made[0].shape:
+                raise RunError(f"sample {record}: its picture has the shape {list(picture.shape)}, the first of its batch "
+                               f"{list(made[0].shape)} (a Resize to height and width, or a crop, gives one; as_list keeps "
+                               "pictures apart)")
+        return self._shown(np.stack(made) if made else np.zeros((0, 0, 0, self._source.channels), self._packed[name]))
+
+    def _shown(self, pixels):
+        if not self._torch:
+            return pixels
+        import torch
+
+        tensor = torch.from_numpy(pixels)
+        return tensor if self._contiguous else tensor.movedim(-1, -3)
+
+
+def _pack(pixels):
+    return struct.pack("<3q", *pixels.shape) + pixels.tobytes()
+
+
+def _unpack(packed, dtype):
+    pixels = np.frombuffer(bytearray(packed), dtype, offset=24)
+    return pixels.reshape(struct.unpack_from("<3q", packed))
+
+
+def _type_of(columns, name):
+    """Of a dataset or a batch."""
+    return next(dtype for column, dtype, _ in columns.columns() if column == name)

@@ -1,0 +1,405 @@
+"""Samples of map-style data sets whose pictures go to the engine, as rows of a graph."""
+
+import contextlib
+import copy
+import dataclasses
+import os
+import pickle
+
+from .._core import ArgumentError, Turn
+from ._callables import FromGenerator
+from ._collate import schema_of
+from ._labels import Labels
+from ._leaves import Call, Misfit, Picture
+
+
+class Input:
+    """A data set before transforms: `dataset` of single samples, and how PyTorch would show its samples."""
+
+    def __init__(self, dataset, columns=("image", "label"), form="tuple", keys=None, transform=None, channels=3,
+                 classes=None, pictures=None, rest=None, counts=True):
+        self.dataset = dataset
+        self.columns = columns  # of image and label
+        self.pictures = columns[:1] if pictures is None else pictures  # columns that transforms are for
+        self.rest = rest  # makes batches of samples that are more than image and label
+        self.counts = counts  # labels are whole numbers of Python, which are int64 in PyTorch
+        self.form = form  # of a delivered batch: tuple or dict
+        self.keys = keys or {}  # column: key in the dict, where it is another
+        self.transform = transform  # that the data set itself brought
+        self.channels = channels
+        self.classes = classes
+
+
+def of_package(dataset, package):
+    return any(c.__module__.split(".")[0] == package for c in type(dataset).__mro__)
+
+
+def is_stream(dataset):
+    """Whether samples come from an iterator, as of PyTorch's IterableDataset."""
+    if of_package(dataset, "torch") and any(c.__name__ == "IterableDataset" for c in type(dataset).__mro__):
+        return True
+    return hasattr(dataset, "__iter__") and not hasattr(dataset, "__getitem__")
+
+
+def turns_of(dataset, thread_safe):
+    """Of all data sets behind this one: two loaders over parts of one data set take turns at it, too."""
+    return [] if thread_safe else [Turn(part) for part in _parts(dataset)]
+
+
+def sample_at(dataset, index, turns, take=lambda sample: sample):
+    """take(dataset[index]), by one thread at a time."""
+    with contextlib.ExitStack() as stack:
+        for turn in turns:
+            stack.enter_context(turn)
+        return take(dataset[index])
+
+
+def _parts(dataset):
+    """The data sets behind PyTorch's Subset and ConcatDataset, each once, in an order that is the same everywhere."""
+    kind = type(dataset).__name__ if of_package(dataset, "torch") else ""
+    below = {"Subset": lambda: [dataset.dataset], "ConcatDataset": lambda: dataset.datasets}.get(kind)
+    parts = {id(dataset): dataset}
+    if below:
+        parts = {id(part): part for inner in below() for part in _parts(inner)}
+    return [parts[key] for key in sorted(parts)]
+
+
+# ---- rows
+
+
+def map_style_input(dataset, image, label, options, thread_safe, classes=None):
+    """The Input of a data set with samples by index; its pictures are at `image`, or where the first sample has one."""
+    if len(dataset) == 0:
+        raise ArgumentError("the data set is empty")
+    turns = turns_of(dataset, thread_safe)
+    first = sample_at(dataset, 0, turns)
+    places = _places_of_pictures(first, image, label)
+    pair = _pair_of(first, places, label)
+    kinds, channels = _kinds_of(first, places)
+    name = f"{type(dataset).__module__}.{type(dataset).__qualname__}"
+    rows = _Rows(dataset, turns, places, kinds)
+    given = dict(channels=channels, classes=classes)
+    if pair is not None:
+        other, form = pair
+        labels = None if options.known else Labels.of(_at(first, other), f"sample 0: label ({other[0]!r})")
+        if labels is not None:
+            def row(index):
+                (picture,), target = rows.taken(index, lambda sample: _at(sample, other))
+                return picture, labels.value(target, f"sample {index}: label ({other[0]!r})")
+
+            made = FromGenerator(row, [("image", *kinds[0]), labels.column], len(dataset), name=name, thread_safe=True)
+            keys = {"image": places[0][0], "label": other[0]} if form == "dict" else None
+            return Input(made, form=form, keys=keys, counts=labels.counts, **given)
+        if label is not None:
+            places = rows.choose(places[0][0], other[0], form)
+    rest = Rest(options, places)
+    rest.begin(rows.chosen(first))
+
+    def full_row(index):
+        pictures, sample = rows.taken(index, rows.chosen)
+        return (*pictures, rest.packed(sample, f"sample {index}"))
+
+    made = FromGenerator(full_row, rest.columns_of(kinds), len(dataset), name=name, thread_safe=True)
+    return Input(made, columns=rest.columns, pictures=rest.columns, rest=rest, **given)
+
+
+def stream_input(window, first, image, label, options):
+    """The Input of a stream, `window(index)` gives its samples (None: there are no more) and `first` is the first one."""
+    places = _places_of_pictures(first, image, label)
+    pair = _pair_of(first, places, label)
+    kinds, channels = _kinds_of(first, places)
+    rows = _Rows(None, (), places, kinds)
+    if pair is not None and label is not None:
+        places = rows.choose(places[0][0], pair[0][0], pair[1])
+    rest = Rest(options, places)
+    rest.begin(rows.chosen(first))
+    filler = rows.read(0, [_at(first, place) for place in rows.pictures])
+
+    def row(index):
+        sample = window(index)
+        if sample is None:
+            return (*filler, b"")
+        pictures = rows.read(index, [_at(sample, place) for place in rows.pictures])
+        return (*pictures, rest.packed(rows.chosen(sample), f"sample {index}"))
+
+    made = FromGenerator(row, rest.columns_of(kinds), 1 << 40, name="ridgeline.stream", thread_safe=True)
+    return Input(made, columns=rest.columns, pictures=rest.columns, rest=rest, channels=channels)
+
+
+def _kinds_of(first, places):
+    """(type and shape of each picture, channels of all)."""
+    shown = [_first_image(_at(first, place), place) for place in places]
+    channels = {3 if isinstance(value, bytes) else value.shape[2] for value in shown}
+    if len(channels) > 1:
+        raise ArgumentError("the pictures of a sample must have equally many channels, these have "
+                            + " and ".join(map(str, sorted(channels))))
+    kinds = [("bytes", ()) if isinstance(value, bytes) else ("u8", (-1, -1, value.shape[2])) for value in shown]
+    return kinds, channels.pop()
+
+
+def _first_image(value, place):
+    try:
+        return _image_value(value)
+    except (TypeError, OSError) as error:
+        where = f" ({place[0]!r})" if len(place) == 1 else f" {place!r}" if place else ""
+        raise ArgumentError(f"sample 0: image{where}: {error}") from None
+
+
+class _Rows:
+    """Samples of a data set, their pictures apart."""
+
+    def __init__(self, dataset, turns, places, kinds):
+        self.dataset, self.turns, self.kinds = dataset, turns, kinds
+        self.pictures = list(places)  # where they are in the data set's samples
+        self.only = None  # (image, label, form): what is delivered of a sample
+
+    def taken(self, index, take):
+        """([pictures], take(sample)): files are read beside those of other workers."""
+        def both(sample):
+            return [_lazy_image_value(_at(sample, place)) for place in self.pictures], take(sample)
+
+        pictures, taken = sample_at(self.dataset, index, self.turns, both)
+        return self.read(index, pictures), taken
+
+    def read(self, index, pictures):
+        return [self._picture(index, *one) for one in zip(pictures, self.pictures, self.kinds)]
+
+    def _picture(self, index, value, place, kind):
+        value = _image_value(value)
+        encoded = kind[0] == "bytes"
+        if encoded != isinstance(value, bytes):
+            where = f"({place[0]!r})" if len(place) == 1 else repr(place)
+            raise TypeError(f"sample {index}: image {where} is {'pixels' if encoded else 'encoded'}, the first was "
+                            f"{'encoded' if encoded else 'pixels'}")
+        return value
+
+    def choose(self, image, label, form):
+        """These two alone are delivered; where the picture is in what is."""
+        self.only = image, label, form
+        return [(image,)] if form == "dict" else [(0,)]
+
+    def chosen(self, sample):
+        if self.only is None:
+            return sample
+        image, label, form = self.only
+        return (sample[image], sample[label]) if form == "tuple" else {image: sample[image], label: sample[label]}
+
+
+class Rest:
+    """Samples whose pictures are the engine's matter and all else Python's: how they go apart and become batches."""
+
+    def __init__(self, options, places):
+        self.columns = tuple(f"image{i}" for i in range(len(places)))
+        self._options, self._places = options, places
+        self._first = self._schema = None
+
+    def pictures_in(self, places):
+        """The columns of pictures at these places."""
+        return {column for column, place in zip(self.columns, self._places) if place in places}
+
+    def begin(self, first):
+        """Makes the schema, by the first sample."""
+        self._first = self._apart(first)
+        try:
+            if self._options.checks:
+                self._check(self._first, "sample 0")
+        except Misfit as error:
+            raise ArgumentError(str(error)) from None
+
+    def that_move(self):
+        """(place, type) of what torchvision's transforms move with a picture: boxes, masks and the like of tv_tensors."""
+        return list(_tv_tensors(self._first, ()))
+
+    def columns_of(self, kinds):
+        """Of the rows that hold pictures of these kinds and the packed rest."""
+        return [(column, *kind) for column, kind in zip(self.columns, kinds)] + [("rest", "bytes", ())]
+
+    def _check(self, sample, name):
+        self.schema().fits(sample, Call([name]), 0)
+
+    def _apart(self, sample):
+        for column, place in zip(self.columns, self._places):
+            sample = _with(sample, place, Picture(column))
+        return sample
+
+    def schema(self):
+        if self._schema is None:
+            self._schema = schema_of(self._first, self._options, "sample 0")
+        return self._schema
+
+    def packed(self, sample, name):
+        """The sample without its pictures as bytes."""
+        sample = self._apart(sample)
+        if self._options.checks:
+            self._check(sample, name)
+        return pickle.dumps(sample, protocol=5)
+
+    def batch(self, packed, pictures, records):
+        """pictures: {column: the batch's}"""
+        samples = [pickle.loads(one) for one in packed]
+        return self.schema().collate(samples, Call([f"sample {r}" for r in records], pictures=pictures))
+
+    def samples(self, packed, pictures):
+        """One by one, as collate_fn gets them."""
+        for i, one in enumerate(packed):
+            sample = pickle.loads(one)
+            for column, place in zip(self.columns, self._places):
+                sample = _with(sample, place, pictures[column][i])
+            yield sample
+
+
+def _tv_tensors(value, place):
+    if type(value).__module__.startswith("torchvision.tv_tensors"):
+        yield place, type(value).__name__
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _tv_tensors(inner, (*place, key))
+    elif isinstance(value, (tuple, list)):
+        for i, inner in enumerate(value):
+            yield from _tv_tensors(inner, (*place, i))
+
+
+def _at(sample, place):
+    for key in place:
+        sample = getattr(sample, key) if _is_dataclass(sample) else sample[key]
+    return sample
+
+
+def _with(sample, place, value):
+    """The sample with another value at a place; the sample itself stays as it is."""
+    if not place:
+        return value
+    key, inner = place[0], _with(_at(sample, place[:1]), place[1:], value)
+    if isinstance(sample, tuple):
+        parts = list(sample)
+        parts[key] = inner
+        return type(sample)(*parts) if hasattr(sample, "_fields") else tuple(parts)
+    made = copy.copy(sample)
+    if _is_dataclass(sample):
+        object.__setattr__(made, key, inner)
+    else:
+        made[key] = inner
+    return made
+
+
+def _is_dataclass(sample):
+    return dataclasses.is_dataclass(sample) and not isinstance(sample, dict)
+
+
+# ---- where pictures and labels are
+
+
+def _places_of_pictures(first, image, label):
+    if image is not None:
+        places = [place if isinstance(place, tuple) else (place,) for place in
+                  (image if isinstance(image, list) else [image])]
+        for place in places:
+            try:
+                _at(first, place)
+            except (LookupError, TypeError, AttributeError):
+                raise ArgumentError(f"image is {image!r}, {_keys_of(first)}") from None
+        return [_from_zero(first, place) for place in places]
+    if isinstance(first, dict):
+        if "image" in first:
+            return [("image",)]
+        raise ArgumentError(f"name the keys of image and label with image= and label=, among "
+                            f"{', '.join(map(str, first))}")
+    if isinstance(first, (tuple, list)):
+        if len(first) == 2 and not hasattr(first, "_fields"):
+            if label is not None and _place(first, label, "label") == 0:
+                raise ArgumentError("image and label are both place 0 of the samples: name another with image= or "
+                                    "label=")
+            return [(0,)]
+        raise ArgumentError(f"samples are {type(first).__name__}s of {len(first)}: name the place of the image with "
+                            "image= (several as a list), and of the label with label= if nothing else is wanted")
+    if _is_dataclass(first):
+        names = ", ".join(field.name for field in dataclasses.fields(first))
+        raise ArgumentError(f"samples are {type(first).__name__}: name the field of the image with image=, among {names}")
+    return [()]
+
+
+def _keys_of(first):
+    if isinstance(first, (tuple, list)):
+        return f"samples are tuples of {len(first)} (allowed: 0 to {len(first) - 1})"
+    if isinstance(first, dict):
+        return f"samples have the keys {', '.join(map(str, first))}"
+    return f"samples are {type(first).__name__}"
+
+
+def _from_zero(first, place):
+    if place and isinstance(first, (tuple, list)):
+        return (place[0] % len(first), *place[1:])
+    return place
+
+
+def _place(first, place, name):
+    if isinstance(first, (tuple, list)):
+        if not hasattr(place, "__index__") or not -len(first) <= place < len(first):
+            raise ArgumentError(f"{name} is {place!r}, {_keys_of(first)}")
+        return place % len(first)
+    if place not in first:
+        raise ArgumentError(f"{name} is {place!r}, {_keys_of(first)}")
+    return place
+
+
+def _pair_of(first, places, label):
+    """(place of the label, form), where image and label are all that is delivered."""
+    if type(first) not in (tuple, list, dict) or len(places) != 1 or len(places[0]) != 1:
+        if label is not None:
+            raise ArgumentError("label= names what is delivered beside one image: leave it out, and all of a sample is")
+        return None
+    form = "dict" if type(first) is dict else "tuple"
+    if label is None:
+        if len(first) != 2:
+            return None
+        (label,) = [key for key in (first if form == "dict" else range(2)) if key != places[0][0]]
+    label = _place(first, label, "label")
+    if label == places[0][0]:
+        raise ArgumentError(f"image and label are both place {label} of the samples: name another with image= or label=")
+    return (label,), form
+
+
+# ---- pictures
+
+
+def _lazy_image_value(value):
+    """As _image_value, but for files that are named by their path, which are left to be read."""
+    if isinstance(value, dict):  # Hugging Face's images that are not decoded
+        value = value["bytes"] if value.get("bytes") is not None else value["path"]
+    return value if isinstance(value, (str, os.PathLike)) else _image_value(value)
+
+
+def _image_value(value):
+    """Encoded bytes, or pixels u8 [height, width, channels]."""
+    if isinstance(value, dict):
+        value = _lazy_image_value(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, (str, os.PathLike)):
+        with open(value, "rb") as file:
+            return file.read()
+    import numpy as np
+
+    if type(value).__module__.startswith("PIL."):
+        value = _eight_bits(value)
+    pixels = np.asarray(value)
+    if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3):
+        raise TypeError(
+            f"an image must be bytes, a path, a PIL image or pixels uint8 [height, width, channels], not "
+            f"{type(value).__name__} {pixels.dtype} {list(pixels.shape)}"
+        )
+    return pixels[:, :, None] if pixels.ndim == 2 else pixels
+
+
+# Modes of PIL images that become RGB without a loss of what a network is to see: transparency is left out, as the
+# engine does with PNGs. 16-bit and float modes would be clipped.
+_TO_RGB = ("1", "P", "PA", "RGBA", "RGBX", "LA", "CMYK", "YCbCr", "HSV", "LAB")
+
+
+def _eight_bits(image):
+    if image.mode in ("L", "RGB"):
+        return image
+    if image.mode not in _TO_RGB:
+        raise TypeError(f"an image of PIL's mode {image.mode} has no 8 bits a channel: convert it as its values mean "
+                        "(allowed: L, RGB, " + ", ".join(_TO_RGB) + ")")
+    return image.convert("RGB")

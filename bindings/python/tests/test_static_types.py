@@ -1,0 +1,85 @@
+"""What a type checker sees of the package: the types of its calls, and no mistake inside."""
+
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import ridgeline
+
+USE = """
+from ridgeline import ArgumentError, data
+from ridgeline.data import DataLoader
+
+train = data.ImageFolder("flowers").shuffle().map(data.Resize(224), data.Normalize.imagenet()).batch(128)
+reveal_type(train)  # ridgeline.data._graph.Dataset
+for batch in train:
+    reveal_type(batch)  # ridgeline.data._run.Batch
+    reveal_type(batch.rows)  # int
+    reveal_type(batch.records)  # list[int]
+reveal_type(train.columns())  # list[tuple[str, str, tuple[int, ...]]]
+reveal_type(train.class_names())  # list[str]
+with data.Iterator(train, epochs=3) as it:
+    reveal_type(it.next(3.0))  # ridgeline.data._run.Batch | None
+loader = DataLoader("flowers", 32, shuffle=True, transform=data.Decode(), as_list=["boxes"], pad={"x": 0})
+reveal_type(len(loader))  # int
+reveal_type(loader.state_dict())  # dict[str, Any]
+reveal_type(data.reference_page())  # str
+reveal_type(ArgumentError.__mro__)  # tuple[type, ...]
+"""
+
+WRONG = """
+from ridgeline import data
+data.Iterator("flowers")
+data.ImageFolder("flowers").batch("8")
+data.RandomErasing(p="often")
+data.DataLoader("flowers", output="jax")
+data.nothing
+"""
+
+
+@unittest.skipIf(importlib.util.find_spec("mypy") is None, "mypy is not installed (scripts/requirements-types.txt)")
+class StaticTypes(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        if not (pathlib.Path(ridgeline.__file__).parent / "data" / "__init__.pyi").is_file():
+            self.skipTest("the package has no stubs: it is no wheel")
+
+    def mypy(self, *arguments):
+        site = str(pathlib.Path(ridgeline.__file__).parents[1])
+        env = dict(os.environ, MYPY_CACHE_DIR=str(self.folder / "cache"))
+        if "site-packages" not in site:
+            env["MYPYPATH"] = site
+        done = subprocess.run([sys.executable, "-m", "mypy", "--ignore-missing-imports", *arguments], env=env,
+                              cwd=self.folder, capture_output=True, text=True, timeout=600)
+        return done.stdout + done.stderr
+
+    def of_program(self, text, *arguments):
+        """{line: what mypy says} of a program."""
+        (self.folder / "use.py").write_text(text)
+        told = self.mypy("--follow-imports=silent", *arguments, "use.py")
+        return {int(m[1]): m[2] for m in re.finditer(r"^use\.py:(\d+): (.*)$", told, re.M)}
+
+    def test_calls_have_the_types_that_they_tell(self):
+        expected = {number: f'note: Revealed type is "{line.split("  # ")[1]}"'
+                    for number, line in enumerate(USE.splitlines(), 1) if "reveal_type" in line}
+        told = self.of_program(USE, "--strict")
+        self.assertEqual({n: t.replace("builtins.", "") for n, t in told.items()}, expected)
+
+    def test_wrong_calls_are_mistakes(self):
+        told = self.of_program(WRONG)
+        self.assertEqual(sorted(told), [3, 4, 5, 6, 7], told)
+        self.assertTrue(all("error:" in text for text in told.values()), told)
+
+    def test_the_package_itself_has_none(self):
+        self.assertIn("Success", self.mypy("-p", "ridgeline"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,515 @@
+"""Worker processes: their errors, their ends, what they share and what they leave behind."""
+
+import gc
+import os
+import signal
+import tempfile
+import time
+import unittest
+import warnings
+
+import numpy as np
+
+import ridgeline
+from ridgeline.data import DataLoader
+
+from support import run_python, threads
+
+
+class Rows:
+    def __init__(self, make, count=40):
+        self.make, self.count = make, count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, index):
+        return self.make(index)
+
+
+def children():
+    with open(f"/proc/self/task/{os.getpid()}/children") as file:
+        return [int(pid) for pid in file.read().split()]
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def gone(pids):
+    """Whether all end within a minute."""
+    until = time.monotonic() + 60
+    while any(alive(pid) for pid in pids):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def files():
+    return sorted(os.listdir("/proc/self/fd"))
+
+
+def bad_at(bad, error=ValueError):
+    def make(index):
+        if index in bad:
+            raise error(f"no sample {index}")
+        return index
+
+    return make
+
+
+class OneFile:
+    """Seeks and reads one open file, in two steps with time between."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __len__(self):
+        return 60
+
+    def __getitem__(self, index):
+        self.file.seek(8 * index)
+        time.sleep(0.0005)
+        return np.frombuffer(self.file.read(8), np.int64).copy()
+
+
+class Processes(unittest.TestCase):
+    def loader(self, make, batch_size=4, count=40, **options):
+        options = {"num_workers": 2, "output": "numpy", **options}
+        loader = DataLoader(Rows(make, count), batch_size, **options)
+        self.addCleanup(loader.close)
+        return loader
+
+    def test_samples_are_made_by_as_many_processes_as_asked(self):
+        seen = {pid for batch in self.loader(lambda i: (time.sleep(0.002), os.getpid())[1], num_workers=3)
+                for pid in batch.tolist()}
+        self.assertEqual(len(seen), 3)
+        self.assertNotIn(os.getpid(), seen)
+        here = {pid for batch in self.loader(lambda i: os.getpid(), num_workers=0) for pid in batch.tolist()}
+        self.assertEqual(here, {os.getpid()})
+
+    def test_an_error_of_a_sample_has_its_name_and_the_users_traceback(self):
+        for workers in (0, 2):
+            loader = self.loader(bad_at({13}), num_workers=workers)
+            seen = []
+            with self.assertRaisesRegex(ridgeline.RunError, r"^sample 13: ValueError: no sample 13 \(.*test_worker_processes.py:\d+\)$") as caught:
+                seen.extend(iter(loader))
+            self.assertEqual(len(seen), 3)
+            self.assertIsInstance(caught.exception.__cause__, ValueError)
+            self.assertIn('raise error(f"no sample {index}")', "\n".join(caught.exception.__notes__))
+
+    def test_an_error_that_cannot_be_pickled_is_told(self):
+        class Local(Exception):
+            def __reduce__(self):
+                raise TypeError("not this one")
+
+        with self.assertRaisesRegex(ridgeline.RunError, "sample 5: Local: no sample 5"):
+            list(self.loader(bad_at({5}, Local)))
+
+    def test_what_collate_fn_raises_is_raised_and_the_batch_counts_as_not_delivered(self):
+        def collate(samples):
+            if samples[0] >= 8 and not os.path.exists(gate):
+                raise ZeroDivisionError("no")
+            return samples
+
+        with tempfile.TemporaryDirectory() as directory:
+            gate = f"{directory}/gate"
+            for workers in (0, 2):
+                loader, seen = self.loader(lambda i: i, collate_fn=collate, num_workers=workers), []
+                with self.assertRaises(ZeroDivisionError):
+                    seen.extend(iter(loader))
+                self.assertEqual((len(seen), loader.state_dict()["delivered"]), (2, 2))
+                open(gate, "w").close()
+                loader.load_state_dict(loader.state_dict())
+                self.assertEqual(sum(seen + list(loader), []), list(range(40)))
+                os.remove(gate)
+
+    def test_worker_init_fn_runs_in_every_worker_and_its_error_is_told(self):
+        state = {}
+        loader = self.loader(lambda i: state["id"], worker_init_fn=lambda number: state.update(id=number))
+        self.assertEqual({v for batch in loader for v in batch.tolist()}, {0, 1})
+        with self.assertRaisesRegex(ridgeline.RunError, r"worker_init_fn\([01]\): ZeroDivisionError"):
+            list(self.loader(lambda i: i, worker_init_fn=lambda number: 1 / 0))
+
+    def test_a_killed_worker_ends_the_epoch_by_name_and_the_next_one_runs(self):
+        for number, words in ((signal.SIGKILL, "SIGKILL: the system may have been short of memory"), (signal.SIGSEGV, "SIGSEGV")):
+            def make(index):
+                if index == 17 and os.path.exists(path):
+                    os.remove(path)
+                    os.kill(os.getpid(), number)
+                return index
+
+            with tempfile.TemporaryDirectory() as directory:
+                path = f"{directory}/gate"
+                open(path, "w").close()
+                loader, seen = self.loader(make), []
+                with self.assertRaisesRegex(ridgeline.RunError, rf"worker process [01] \(pid \d+\) was killed by signal {words}.* while it made batch \d"):
+                    seen.extend(iter(loader))
+                state = loader.state_dict()
+                self.assertEqual(state["delivered"], len(seen))
+                loader.load_state_dict(state)
+                self.assertEqual(np.concatenate(seen + list(loader)).tolist(), list(range(40)))
+            self.assertEqual(children(), [])
+
+    def test_a_worker_that_ends_is_told_with_its_exit_code(self):
+        with self.assertRaisesRegex(ridgeline.RunError, r"worker process [01] \(pid \d+\) ended with exit code 3"):
+            list(self.loader(lambda i: os._exit(3) if i == 6 else i))
+
+    def test_workers_that_are_killed_at_random_moments_leave_nothing_behind(self):
+        before = files()
+        rng = np.random.default_rng(3)
+        for _ in range(8):
+            loader = DataLoader(Rows(lambda i: np.full(3000, i), 400), 4, num_workers=2, output="numpy")
+            with self.assertRaisesRegex(ridgeline.RunError, "was killed by signal SIGKILL"):
+                last = int(rng.integers(1, 30))
+                for number, batch in enumerate(loader):
+                    if number == last:
+                        os.kill(children()[int(rng.integers(2))], signal.SIGKILL)
+            del loader, batch
+        gc.collect()
+        self.assertEqual((children(), files()), ([], before))
+
+    def test_a_loop_that_is_left_early_leaves_nothing_behind(self):
+        before, running = files(), threads()
+        for persistent in (False, True):
+            loader = DataLoader(Rows(lambda i: np.full(5000, i), 400), 4, num_workers=2, output="numpy",
+                                persistent_workers=persistent)
+            for batch in loader:
+                break
+            self.assertEqual(len(children()), 2 if persistent else 0)
+            del loader
+            gc.collect()
+            self.assertEqual(children(), [])
+            self.assertTrue((batch[0] == 0).all())  # it outlives the workers
+            del batch
+        gc.collect()
+        self.assertEqual((files(), threads()), (before, running))
+
+    def test_batches_keep_their_memory_and_may_be_written_to(self):
+        loader = self.loader(lambda i: np.full(2000, i))
+        kept = list(loader)
+        for number, batch in enumerate(kept):
+            self.assertTrue((batch == np.arange(4 * number, 4 * number + 4)[:, None]).all())
+            batch += 1
+        self.assertTrue(all((batch - 1 == np.arange(4 * n, 4 * n + 4)[:, None]).all() for n, batch in enumerate(kept)))
+
+    def test_batches_that_are_kept_cost_no_descriptors(self):
+        before = len(files())
+        kept = list(self.loader(lambda i: np.full(2000, i), count=1200))
+        self.assertLess(len(files()) - before, 40)
+        self.assertEqual([int(batch[0, 5]) for batch in kept], list(range(0, 1200, 4)))
+
+    def test_memory_is_used_again_when_batches_are_let_go(self):
+        loader = self.loader(lambda i: np.full(2000, i), count=400, persistent_workers=True)
+        for batch in loader:
+            del batch
+        slabs = [len(member.received._files) for member in loader._work._by.pool._members]
+        self.assertLess(max(slabs), 8)
+
+    def test_workers_live_on_where_that_is_asked(self):
+        pids = [set(), set()]
+        loader = self.loader(lambda i: os.getpid(), persistent_workers=True)
+        for found in pids:
+            for batch in loader:
+                found |= set(batch.tolist())
+        self.assertEqual(*pids)
+        state = {"epoch": 0}
+        loader = self.loader(lambda i: state["epoch"])
+        for state["epoch"] in (0, 1):  # each epoch sees the data set as it is
+            self.assertEqual({v for batch in loader for v in batch.tolist()}, {state["epoch"]})
+
+    def test_an_epoch_after_one_that_was_left_early_has_its_own_samples(self):
+        loader = self.loader(lambda i: (time.sleep(0.001), i)[1], persistent_workers=True, shuffle=True)
+        for _ in range(3):
+            for batch in loader:
+                break
+            self.assertEqual(sorted(v for b in loader for v in b.tolist()), list(range(40)))
+
+    def test_waiting_longer_than_timeout_is_an_error(self):
+        with self.assertRaisesRegex(ridgeline.RunError, "no batch came within timeout=0.2 seconds"):
+            list(self.loader(lambda i: time.sleep(30), timeout=0.2))
+
+    def test_processes_that_are_started_anew_see_the_same_samples(self):
+        for context in ("spawn", "forkserver"):
+            done = run_python(SPAWNED, context, cwd=os.path.dirname(__file__), timeout=300)
+            self.assertEqual((done.returncode, done.stdout.strip()), (0, "[0, 1, 4, 9, 16, 25]"), done.stderr)
+
+    def test_a_data_set_that_seeks_and_reads_one_file_gives_its_own_samples_in_processes(self):
+        with tempfile.TemporaryFile() as file:
+            file.write(np.arange(60).tobytes())
+            file.flush()
+            with open(f"/proc/self/fd/{file.fileno()}", "rb", buffering=0) as one, \
+                    open(f"/proc/self/fd/{file.fileno()}", "rb") as buffered:
+                for opened in (one, buffered):
+                    for _ in range(3):
+                        loader = DataLoader(OneFile(opened), 4, num_workers=3, output="numpy")
+                        self.assertEqual(np.concatenate(list(loader)).ravel().tolist(), list(range(60)))
+
+    def test_the_end_of_the_parent_ends_its_workers(self):
+        done = run_python(PARENT, timeout=120)
+        pids = [int(pid) for pid in done.stdout.split()]
+        self.assertEqual((len(pids), done.returncode), (2, -signal.SIGKILL), done.stderr)
+        self.assertTrue(gone(pids))
+
+
+    def test_an_interrupt_ends_the_loop_and_its_workers(self):
+        done = run_python(PARENT.replace("signal.SIGKILL", "signal.SIGINT") + "list(loader)\n", timeout=120)
+        pids = [int(pid) for pid in done.stdout.split()]
+        self.assertEqual(len(pids), 2, done.stderr)
+        self.assertIn("KeyboardInterrupt", done.stderr)
+        self.assertTrue(gone(pids))
+
+    def test_processes_are_made_while_the_engines_threads_run(self):
+        from ridgeline import data
+
+        numbers = data.InMemory({"x": np.arange(4000)}).map_columns(["x"], data.Function(lambda v: v + 1)).batch(8)
+        engine = data.Iterator(numbers, epochs=-1, workers=3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # 3.12: threads and fork
+            for _ in range(5):
+                next(engine)
+                self.assertEqual(np.concatenate(list(self.loader(lambda i: i))).tolist(), list(range(40)))
+
+    def test_two_loaders_run_side_by_side(self):
+        one, other = self.loader(lambda i: i), self.loader(lambda i: -i, num_workers=3)
+        for a, b in zip(one, other, strict=True):
+            self.assertEqual(a.tolist(), (-b).tolist())
+
+
+class Node:
+    """Begins anew by reset(), as nodes of torchdata do."""
+
+    def reset(self, state=None):
+        self.i = -1
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.i += 1
+        if self.i == 10:
+            raise StopIteration
+        return {"i": self.i}
+
+
+class Streams(unittest.TestCase):
+    def test_an_iterator_that_can_begin_anew_has_epochs(self):
+        loader = DataLoader(Node(), 4, output="numpy")
+        for _ in range(2):
+            self.assertEqual([b["i"].tolist() for b in loader], [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]])
+
+    def test_any_object_with_iter_is_a_stream_and_a_state_passes_over_what_was_delivered(self):
+        class Letters:
+            def __iter__(self):
+                return iter("abcdefghij")
+
+        for workers in (0, 1):
+            loader = DataLoader(Letters(), 3, output="numpy", num_workers=workers)
+            for batch in loader:
+                break
+            again = DataLoader(Letters(), 3, output="numpy", num_workers=workers)
+            again.load_state_dict(loader.state_dict())
+            self.assertEqual([list(b) for b in again], [["d", "e", "f"], ["g", "h", "i"], ["j"]])
+            self.assertEqual([list(b) for b in again][0], ["a", "b", "c"])
+            self.assertEqual(again.state_dict()["epoch"], 2)
+
+    def test_streams_are_shared_out_by_worker_info_without_pytorch_too(self):
+        from ridgeline.data import get_worker_info
+
+        class Shared:
+            def __iter__(self):
+                info = get_worker_info()
+                return iter(range(info.id, 11, info.num_workers) if info else range(11))
+
+        self.assertIsNone(get_worker_info())
+        for workers, expected in ((0, [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10]]),
+                                  (2, [[0, 2], [1, 3], [4, 6], [5, 7], [8, 10], [9]])):
+            loader = DataLoader(Shared(), 2, output="numpy", num_workers=workers)
+            self.assertEqual([b.tolist() for b in loader], expected)
+
+    def test_an_error_of_a_stream_is_told_with_the_samples_place(self):
+        class Torn:
+            def __iter__(self):
+                yield from range(5)
+                raise OSError("the archive is torn")
+
+        for workers in (0, 2):
+            with self.assertRaisesRegex(ridgeline.RunError, "sample 5.*: OSError: the archive is torn"):
+                list(DataLoader(Torn(), 2, output="numpy", num_workers=workers))
+
+
+class Repeatable(unittest.TestCase):
+    def test_random_numbers_of_samples_depend_on_seed_and_epoch_and_not_on_workers(self):
+        import random
+
+        data = Rows(lambda i: (i, random.random(), np.random.rand(3)))
+
+        def run(workers, **options):
+            loader = DataLoader(data, 6, True, num_workers=workers, output="numpy", **options)
+            return [np.concatenate([b[0], b[1], b[2].ravel()]).tolist() for _ in range(2) for b in loader]
+
+        first = run(0)
+        self.assertEqual([run(1), run(3), run(2, persistent_workers=True)], [first] * 3)
+        self.assertNotEqual(first[:7], first[7:])
+        self.assertNotEqual(run(0, seed=1), first)
+
+    def test_making_batches_here_leaves_the_programs_random_numbers_alone(self):
+        np.random.seed(3)
+        expected = np.random.rand(4).tolist()
+        np.random.seed(3)
+        next(iter(DataLoader(Rows(lambda i: np.random.rand()), 4, output="numpy")))
+        self.assertEqual(np.random.rand(4).tolist(), expected)
+
+    def test_a_state_goes_on_with_other_workers(self):
+        data = Rows(lambda i: (i, np.random.rand()))
+
+        def batches(loader):
+            return [b[0].tolist() + b[1].tolist() for b in loader]
+
+        whole = DataLoader(data, 4, True, output="numpy")
+        expected = batches(whole) + batches(whole)
+        for stop in (0, 3, 10, 13):
+            loader = DataLoader(data, 4, True, num_workers=2, output="numpy")
+            seen = []
+            while len(seen) < stop:
+                for b in loader:
+                    seen.append(b[0].tolist() + b[1].tolist())
+                    if len(seen) == stop:
+                        break
+            other = DataLoader(data, 4, True, num_workers=1, output="numpy")
+            other.load_state_dict(loader.state_dict())
+            rest = batches(other) + (batches(other) if stop < 10 else [])
+            self.assertEqual(seen + rest, expected)
+
+    def test_the_seed_of_a_state_is_that_of_the_samples_random_numbers(self):
+        data = Rows(lambda i: (i, np.random.rand()))
+        for options in ({"shuffle": True}, {"sampler": list(range(0, 40, 3))}):
+            for workers in (0, 2):
+                loader = DataLoader(data, 4, output="numpy", seed=7, **options)
+                it = iter(loader)
+                next(it)
+                other = DataLoader(data, 4, output="numpy", num_workers=workers, **options)
+                other.load_state_dict(loader.state_dict())
+                self.assertEqual([b[1].tolist() for b in other], [b[1].tolist() for b in it])
+
+    def test_ranks_share_out_the_samples_and_a_state_goes_on_under_another_number(self):
+        data = Rows(lambda i: i)
+        alone = DataLoader(data, 8, True, output="numpy")
+        it = iter(alone)
+        next(it), next(it)
+        parts = []
+        for rank in range(2):
+            loader = DataLoader(data, 4, True, rank=rank, world_size=2, num_workers=1, output="numpy")
+            loader.load_state_dict(alone.state_dict())
+            parts.append([b.tolist() for b in loader])
+        self.assertEqual([sorted(a + b) for a, b in zip(*parts)], [sorted(b.tolist()) for b in it])
+
+    def test_a_sampler_of_ones_own_goes_on_in_the_middle_of_its_epoch(self):
+        class Epochs:
+            epoch = 0
+
+            def set_epoch(self, epoch):
+                self.epoch = epoch
+
+            def __iter__(self):
+                return iter([(i * 7 + self.epoch) % 40 for i in range(20)])
+
+            def __len__(self):
+                return 20
+
+        loader = DataLoader(Rows(lambda i: i), 4, sampler=Epochs(), output="numpy", num_workers=2)
+        loader.set_epoch(2)
+        whole = [b.tolist() for b in loader]
+        self.assertEqual(whole[0], [2, 9, 16, 23])
+        again = DataLoader(Rows(lambda i: i), 4, sampler=Epochs(), output="numpy")
+        again.load_state_dict({**loader.state_dict(), "epoch": 2, "delivered": 3})
+        self.assertEqual([b.tolist() for b in again], whole[3:])
+        self.assertEqual((again.state_dict()["epoch"], again.state_dict()["delivered"]), (3, 0))
+        with self.assertRaisesRegex(ridgeline.ArgumentError, "the state has the seed 0, this loader was given 5"):
+            DataLoader(Rows(lambda i: i), 4, sampler=[1], output="numpy", seed=5).load_state_dict(loader.state_dict())
+        with self.assertRaisesRegex(ridgeline.ArgumentError, "belongs to another loader"):
+            again.load_state_dict({"schema": "x", "epoch": 0, "delivered": 0})
+
+
+class BadSamples(unittest.TestCase):
+    def test_bad_samples_are_left_out_or_replaced_and_listed(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for workers in (0, 2):
+                listed = f"{directory}/bad{workers}"
+                loader = DataLoader(Rows(bad_at({3, 4, 39})), 4, num_workers=workers, output="numpy", bad_samples="skip",
+                                    quarantine=listed)
+                self.assertEqual([len(b) for b in loader], [3, 3] + [4] * 7 + [3])
+                self.assertEqual(loader.bad_samples(), 3)
+                with open(listed) as file:
+                    self.assertEqual([line.split('"origin": "')[1].split('"')[0] for line in file],
+                                     ["sample 3", "sample 4", "sample 39"])
+                replaced = [[b.tolist() for b in DataLoader(Rows(bad_at({3, 4, 39})), 4, num_workers=n, output="numpy",
+                                                            bad_samples="replace")] for n in (workers, 1)]
+                self.assertEqual(*replaced)
+                self.assertTrue(all(len(b) == 4 and not {3, 4, 39} & set(b) for b in replaced[0]))
+
+    def test_a_sample_of_another_schema_is_a_bad_one(self):
+        data = Rows(lambda i: float(i) if i in (0, 5) else None if i == 3 else i)
+        loader = DataLoader(Rows(lambda i: "x" if i in (5, 6) else i), 4, num_workers=2, output="numpy", bad_samples="skip")
+        self.assertEqual(np.concatenate(list(loader)).tolist(), [i for i in range(40) if i not in (5, 6)])
+        loader = DataLoader(data, 4, output="numpy", bad_samples="replace")
+        self.assertEqual([len(b) for b in loader], [4] * 10)
+
+    def test_a_first_batch_without_a_good_sample_leaves_the_schema_to_the_next(self):
+        loader = DataLoader(Rows(bad_at({0, 1, 2, 3})), 4, num_workers=3, output="numpy", bad_samples="skip")
+        self.assertEqual(np.concatenate([b for b in loader if b is not None]).tolist(), list(range(4, 40)))
+
+    def test_more_bad_samples_than_the_budget_end_the_run(self):
+        with self.assertRaisesRegex(ridgeline.RunError, "more than 2 bad samples, the last one: sample 5: ValueError"):
+            list(DataLoader(Rows(bad_at({3, 4, 5})), 4, num_workers=2, output="numpy", bad_samples="skip",
+                            bad_sample_budget=2))
+        with self.assertRaisesRegex(ridgeline.RunError, "16 samples in its place were bad, too"):
+            list(DataLoader(Rows(bad_at(set(range(40)))), 4, output="numpy", bad_samples="replace"))
+
+
+SPAWNED = """
+import sys
+from ridgeline.data import DataLoader
+
+class Squares:
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        return i * i
+
+if __name__ == "__main__":
+    import tempfile, os, importlib.util
+    path = os.path.join(tempfile.mkdtemp(), "squares.py")
+    open(path, "w").write("class Squares:\\n    def __len__(self): return 6\\n    def __getitem__(self, i): return i * i\\n")
+    sys.path.insert(0, os.path.dirname(path))
+    from squares import Squares
+    loader = DataLoader(Squares(), 2, num_workers=2, multiprocessing_context=sys.argv[1], output="numpy")
+    print(sum((b.tolist() for b in loader), []))
+"""
+
+PARENT = """
+import os, signal, sys, time
+from ridgeline.data import DataLoader
+
+class Slow:
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, i):
+        time.sleep(0.01)
+        return i
+
+loader = DataLoader(Slow(), 2, num_workers=2, output="numpy", persistent_workers=True)
+next(iter(loader))
+print(*loader._work._by.pool.pids(), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+if __name__ == "__main__":
+    unittest.main()
