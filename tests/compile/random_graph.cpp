@@ -118,7 +118,7 @@ class Generator {
 
   void add_op() {
     const Value x = any(4);
-    switch (below(14)) {
+    switch (below(17)) {
       case 0:
       case 1:
       case 2: add_convolution(x); break;
@@ -134,6 +134,9 @@ class Generator {
         values_.push_back(builder_->apply("dropout", {x, step_},
                                           {{"keep_prob", 0.5}, {"key", 77 + static_cast<std::int64_t>(below(3))}}));
         break;
+      case 12: add_product(x); break;
+      case 13: add_parts(x); break;
+      case 14: add_rows_of_table(x); break;
       default: add_pointwise(pick(values_)); break;
     }
   }
@@ -245,6 +248,62 @@ class Generator {
     if (chance(50)) axes.insert(axes.begin(), v.shape().rank() - 2);
     const Value r = builder_->apply(largest ? "reduce_max" : "reduce_sum", {v}, {{"axes", axes}, {"keep_dims", true}});
     values_.push_back(tamed(v - r));
+  }
+
+  // Pixels as a sequence: by weights, or by each other.
+  void add_product(const Value& x) {
+    const Shape& s = x.shape();
+    const std::int64_t c = s[3];
+    const Value rows = builder_->apply("reshape", {x}, {{"shape", std::vector<std::int64_t>{s[0], s[1] * s[2], c}}});
+    const std::int64_t units = pick(std::vector<std::int64_t>{1, 6, 24});
+    Value y;
+    switch (below(3)) {
+      case 0: y = builder_->apply("matmul", {rows, weight({c, units})}); break;
+      case 1: y = builder_->apply("matmul", {rows, weight({units, c})}, {{"transpose_b", true}}); break;
+      default: y = builder_->apply("matmul", {rows, rows}, {{chance(50) ? "transpose_a" : "transpose_b", true}});
+    }
+    layers_.push_back(y);
+    values_.push_back(tamed(y));
+    if (!exact_ && chance(40)) {
+      values_.push_back(builder_->apply("softmax", {values_.back()}, {{"axis", below(3) - 1}}));
+      layers_.push_back(values_.back() * values_.back());
+    }
+  }
+
+  // Channels side by side, or apart.
+  void add_parts(const Value& x) {
+    const std::int64_t channels = x.shape()[3];
+    if (channels < 2 || chance(50)) {
+      values_.push_back(builder_->apply("concat", {x, x * scalar_}, {{"axis", std::int64_t{3}}}));
+      layers_.push_back(values_.back());
+      return;
+    }
+    const std::vector<std::int64_t> sizes{channels - channels / 2, channels / 2};
+    const std::vector<Value> parts =
+        builder_->apply_all("split", std::vector<Value>{x}, {{"axis", std::int64_t{-1}}, {"sizes", sizes}}, {});
+    values_.insert(values_.end(), parts.begin(), parts.end());
+    layers_.push_back(parts[static_cast<std::size_t>(below(2))]);
+  }
+
+  // A norm of samples, or rows of a table by labels.
+  void add_rows_of_table(const Value& x) {
+    const std::int64_t rows = x.shape()[0], channels = x.shape()[3];
+    if (!exact_ && chance(60)) {
+      const bool groups = chance(50);
+      const Attributes attributes =
+          groups ? Attributes{{"groups", channels % 2 == 0 ? std::int64_t{2} : std::int64_t{1}}} : Attributes{};
+      const std::vector<Value> y =
+          builder_->apply_all(groups ? "group_norm" : "layer_norm",
+                              std::vector<Value>{x, weight({channels}), weight({channels})}, attributes, {});
+      values_.push_back(tamed(y[0]));
+      layers_.push_back(values_.back());
+      return;
+    }
+    const std::string name = "labels" + std::to_string(rows);
+    const ValueId known = builder_->graph().find_argument(name);
+    const Value labels = known != kNoValue ? builder_->value(known) : builder_->input(name, {DType::i32, Shape{rows}});
+    values_.push_back(builder_->apply("gather", {weight({3, 7}), labels}));
+    layers_.push_back(values_.back());
   }
 
   // Behind differentiation, which knows no calls.

@@ -25,4 +25,7 @@ KernelChoice make_any_rows_dense(const KernelRequest& request);
 KernelChoice make_any_rows_dense_bwd_data(const KernelRequest& request);
 KernelChoice make_any_rows_dense_bwd_weights(const KernelRequest& request);
 
+// Products of any matrices, one or many of them (graph/op/matmul.h).
+KernelChoice make_own_matmul(const KernelRequest& request);
+
 }  // namespace ridgeline::device
