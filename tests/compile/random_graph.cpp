@@ -8,6 +8,7 @@
 #include "ridgeline/core/random.h"
 #include "ridgeline/graph/grad/differentiate.h"
 #include "ridgeline/graph/ir/builder.h"
+#include "tests/compile/random_sequences.h"
 
 namespace ridgeline::testing {
 namespace {
@@ -128,15 +129,15 @@ class Generator {
       case 6: add_channelwise(x); break;
       case 7: add_window(x); break;
       case 8: add_shape(x); break;
-      case 9: add_rows(); break;
+      case 9: sequences().add_classes(any(2)); break;
       case 10: add_reduction(pick(values_)); break;
       case 11:
         values_.push_back(builder_->apply("dropout", {x, step_},
                                           {{"keep_prob", 0.5}, {"key", 77 + static_cast<std::int64_t>(below(3))}}));
         break;
-      case 12: add_product(x); break;
-      case 13: add_parts(x); break;
-      case 14: add_rows_of_table(x); break;
+      case 12: sequences().add_product(x); break;
+      case 13: sequences().add_parts(x); break;
+      case 14: sequences().add_rows(x); break;
       default: add_pointwise(pick(values_)); break;
     }
   }
@@ -222,24 +223,6 @@ class Generator {
     }
   }
 
-  // Rows of classes, with labels of the first two.
-  void add_rows() {
-    const Value x = any(2);
-    if (exact_ || !x.defined() || x.shape()[1] < 2) return;
-    if (chance(50)) {
-      values_.push_back(builder_->apply("softmax", {x}));
-      return;
-    }
-    const std::int64_t rows = x.shape()[0];
-    const std::string name = "labels" + std::to_string(rows);
-    const ValueId known = builder_->graph().find_argument(name);
-    const Value labels = known != kNoValue ? builder_->value(known) : builder_->input(name, {DType::i32, Shape{rows}});
-    const std::vector<Value> loss =
-        builder_->apply_all("softmax_cross_entropy", std::vector<Value>{x, labels}, {{"label_smoothing", 0.1}}, {});
-    values_.push_back(loss[1]);
-    sums_.push_back(builder_->apply("reduce_mean", {loss[0]}));
-  }
-
   // A reduction over some axes that is broadcast back.
   void add_reduction(const Value& v) {
     if (v.shape().rank() < 2) return;
@@ -250,60 +233,16 @@ class Generator {
     values_.push_back(tamed(v - r));
   }
 
-  // Pixels as a sequence: by weights, or by each other.
-  void add_product(const Value& x) {
-    const Shape& s = x.shape();
-    const std::int64_t c = s[3];
-    const Value rows = builder_->apply("reshape", {x}, {{"shape", std::vector<std::int64_t>{s[0], s[1] * s[2], c}}});
-    const std::int64_t units = pick(std::vector<std::int64_t>{1, 6, 24});
-    Value y;
-    switch (below(3)) {
-      case 0: y = builder_->apply("matmul", {rows, weight({c, units})}); break;
-      case 1: y = builder_->apply("matmul", {rows, weight({units, c})}, {{"transpose_b", true}}); break;
-      default: y = builder_->apply("matmul", {rows, rows}, {{chance(50) ? "transpose_a" : "transpose_b", true}});
-    }
-    layers_.push_back(y);
-    values_.push_back(tamed(y));
-    if (!exact_ && chance(40)) {
-      values_.push_back(builder_->apply("softmax", {values_.back()}, {{"axis", below(3) - 1}}));
-      layers_.push_back(values_.back() * values_.back());
-    }
-  }
-
-  // Channels side by side, or apart.
-  void add_parts(const Value& x) {
-    const std::int64_t channels = x.shape()[3];
-    if (channels < 2 || chance(50)) {
-      values_.push_back(builder_->apply("concat", {x, x * scalar_}, {{"axis", std::int64_t{3}}}));
-      layers_.push_back(values_.back());
-      return;
-    }
-    const std::vector<std::int64_t> sizes{channels - channels / 2, channels / 2};
-    const std::vector<Value> parts =
-        builder_->apply_all("split", std::vector<Value>{x}, {{"axis", std::int64_t{-1}}, {"sizes", sizes}}, {});
-    values_.insert(values_.end(), parts.begin(), parts.end());
-    layers_.push_back(parts[static_cast<std::size_t>(below(2))]);
-  }
-
-  // A norm of samples, or rows of a table by labels.
-  void add_rows_of_table(const Value& x) {
-    const std::int64_t rows = x.shape()[0], channels = x.shape()[3];
-    if (!exact_ && chance(60)) {
-      const bool groups = chance(50);
-      const Attributes attributes =
-          groups ? Attributes{{"groups", channels % 2 == 0 ? std::int64_t{2} : std::int64_t{1}}} : Attributes{};
-      const std::vector<Value> y =
-          builder_->apply_all(groups ? "group_norm" : "layer_norm",
-                              std::vector<Value>{x, weight({channels}), weight({channels})}, attributes, {});
-      values_.push_back(tamed(y[0]));
-      layers_.push_back(values_.back());
-      return;
-    }
-    const std::string name = "labels" + std::to_string(rows);
-    const ValueId known = builder_->graph().find_argument(name);
-    const Value labels = known != kNoValue ? builder_->value(known) : builder_->input(name, {DType::i32, Shape{rows}});
-    values_.push_back(builder_->apply("gather", {weight({3, 7}), labels}));
-    layers_.push_back(values_.back());
+  RandomSequences sequences() {
+    return {.builder = *builder_,
+            .below = [this](std::int64_t n) { return below(n); },
+            .weight = [this](const Shape& shape) { return weight(shape); },
+            .tamed = [this](const Value& v) { return tamed(v); },
+            .scalar = scalar_,
+            .exact = exact_,
+            .values = values_,
+            .layers = layers_,
+            .sums = sums_};
   }
 
   // Behind differentiation, which knows no calls.

@@ -14,7 +14,7 @@ KernelChoice make_own_max_pool(const KernelRequest& request);
 KernelChoice make_own_max_pool_bwd(const KernelRequest& request);
 KernelChoice make_own_avg_pool(const KernelRequest& request);
 KernelChoice make_own_avg_pool_bwd(const KernelRequest& request);
-// own_reduce.cpp: reduce_sum, reduce_mean, reduce_max over axes that are adjacent
+// own_reduce.cpp: reduce_sum, reduce_mean, reduce_max over any axes
 KernelChoice make_own_reduce(const KernelRequest& request);
 // own_l2_penalty.cpp: operands in any layout, since padding is zero
 KernelChoice make_own_l2_penalty(const KernelRequest& request);
