@@ -19,6 +19,7 @@
 #include "ridgeline/nn/models.h"
 #include "ridgeline/nn/network.h"
 #include "ridgeline/nn/training_step.h"
+#include "ridgeline/nn/unet.h"
 #include "ridgeline/optim/adam.h"
 #include "ridgeline/optim/lars.h"
 #include "ridgeline/optim/momentum.h"

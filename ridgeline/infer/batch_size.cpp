@@ -1,5 +1,6 @@
 // with_batch_size: the ops are added again over inputs of another first extent, so every rule for shapes is applied
-// anew. What does not follow from the operands is written in attributes: a table says which.
+// anew. What does not follow from the operands is written in attributes: a table says which. The first extent of a
+// value may be a multiple of the number of rows, where the rows' own axes are part of it.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -13,24 +14,25 @@ namespace {
 
 struct ShapeAttribute {
   std::string_view op;
-  std::string_view attribute;  // whose first number is the number of rows
+  std::string_view attribute;  // whose first number is a multiple of the number of rows
 };
-constexpr std::array<ShapeAttribute, 3> kShapeAttributes{
-    {{"broadcast_to", "shape"}, {"reshape", "shape"}, {"strided_slice", "size"}}};
+constexpr std::array<ShapeAttribute, 4> kShapeAttributes{
+    {{"broadcast_to", "shape"}, {"conv2d_bwd_data", "input"}, {"reshape", "shape"}, {"strided_slice", "size"}}};
 
 Attributes follow(const Node& node, std::int64_t from, std::int64_t to) {
   Attributes attributes = node.attributes;
   for (const ShapeAttribute& row : kShapeAttributes) {
     if (row.op != node.op) continue;
     std::vector<std::int64_t> shape = attributes.integers(row.attribute);
-    if (!shape.empty() && shape.front() == from) shape.front() = to;
+    if (!shape.empty() && shape.front() % from == 0) shape.front() = shape.front() / from * to;
     attributes.set(std::string(row.attribute), shape);
   }
   return attributes;
 }
 
-ValueType expected(ValueType type, bool rows, std::int64_t to) {
-  if (rows) type.shape[0] = to;
+// `multiple`: of the number of rows that the first extent is; 0: it has nothing to do with it.
+ValueType expected(ValueType type, std::int64_t multiple, std::int64_t to) {
+  if (multiple > 0) type.shape[0] = multiple * to;
   return type;
 }
 
@@ -61,12 +63,12 @@ Graph with_batch_size(const Graph& graph, std::int64_t rows) {
   }
   GraphBuilder builder(graph.name);
   std::vector<Value> values(graph.values.size());
-  std::vector<bool> by_rows(graph.values.size(), false);  // whether the first extent is the number of rows
+  std::vector<std::int64_t> multiples(graph.values.size(), 0);
   const auto at = [](ValueId id) { return static_cast<std::size_t>(id); };
   for (const ValueId id : graph.arguments) {
     const ValueInfo& value = graph.value(id);
-    by_rows[at(id)] = value.kind == ValueKind::input;
-    const ValueType type = expected(value.type, by_rows[at(id)], rows);
+    multiples[at(id)] = value.kind == ValueKind::input ? 1 : 0;
+    const ValueType type = expected(value.type, multiples[at(id)], rows);
     values[at(id)] = value.kind == ValueKind::input   ? builder.input(value.name, type)
                      : value.kind == ValueKind::param ? builder.param(value.name, type)
                                                       : builder.state(value.name, type);
@@ -80,7 +82,7 @@ Graph with_batch_size(const Graph& graph, std::int64_t rows) {
     bool any = false;
     for (const ValueId id : node.inputs) {
       inputs.push_back(values[at(id)]);
-      any = any || by_rows[at(id)];
+      any = any || multiples[at(id)] > 0;
     }
     const Attributes attributes = any ? follow(node, from, rows) : node.attributes;
     builder.name_next(node.name);
@@ -89,9 +91,9 @@ Graph with_batch_size(const Graph& graph, std::int64_t rows) {
     for (std::size_t i = 0; i < results.size(); ++i) {
       const ValueId id = node.outputs[i];
       const ValueType& before = graph.value(id).type;
-      by_rows[at(id)] = any;
-      if (any && (before.shape.rank() == 0 || before.shape[0] != from)) refuse();
-      if (results[i].type() != expected(before, any, rows)) refuse();
+      if (any && (before.shape.rank() == 0 || before.shape[0] == 0 || before.shape[0] % from != 0)) refuse();
+      multiples[at(id)] = any ? before.shape[0] / from : 0;
+      if (results[i].type() != expected(before, multiples[at(id)], rows)) refuse();
       values[at(id)] = results[i];
     }
   }

@@ -50,12 +50,13 @@ std::string to_onnx(const Model& model) {
     // Bytes of pixels are as decoders give them.
     const bool image = value.type.shape.rank() == 4 && value.type.dtype != DType::u8;
     onnx.set_name(id, value.name, image);
+    onnx.set_by_rows(id);
     writer.input(value.name, value.type.dtype, extents_of(image ? image_order(value.type.shape) : value.type.shape));
   }
   for (const NamedTensor& tensor : model.tensors) {
     const ParameterSpec spec{tensor.name, tensor.tensor.shape(), {}, ParameterRole::trainable, tensor.tensor.dtype()};
     writer.initializer(tensor.name, to_file(spec, tensor.tensor));
-    onnx.set_name(graph.find_argument(tensor.name), tensor.name, false);
+    onnx.set_name(graph.find_argument(tensor.name), tensor.name, tensor.tensor.shape().rank() == 4);
   }
   for (const Node& node : graph.nodes) onnx.add(node);
   for (const Return& returned : graph.returns) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/op_def.h"
@@ -21,6 +22,8 @@ struct At {
   const Attributes& attributes;  // complete
 
   std::string x(std::size_t i = 0) const { return onnx.name(node.inputs[i]); }
+  std::string here(std::size_t i = 0) const { return onnx.here(node.inputs[i]); }
+  std::string as_image() const { return onnx.image(node.inputs[0]); }
   const Shape& shape(std::size_t i = 0) const { return onnx.shape(node.inputs[i]); }
   bool image(std::size_t i = 0) const { return onnx.is_image(node.inputs[i]); }
   // A list by axes, in the order of the axes there.
@@ -37,21 +40,60 @@ struct At {
     for (const ValueId id : node.inputs) names.push_back(onnx.name(id));
     return names;
   }
-  // Result 0, with the activation that the op may have taken in.
-  void with_activation(const std::string& op, const Names& inputs, const OnnxAttributes& given = {}) const {
-    if (attributes.string("activation") == "none") return onnx.last(node, op, inputs, given);
-    onnx.last(node, "Relu", {onnx.between(node, op, inputs, given)});
+  // An axis attribute, counted from 0, of operand 0 there.
+  std::int64_t axis(const char* name = "axis") const {
+    const std::int64_t given = attributes.integer(name), axis = given < 0 ? given + shape().rank() : given;
+    constexpr std::int64_t there[] = {0, 2, 3, 1};
+    return image() ? there[axis] : axis;
+  }
+  // Result 0: an image where operand 0 is one and the rank stays.
+  void last(const std::string& op, const Names& names, const OnnxAttributes& given = {}) const {
+    onnx.last(node, op, names, given, image() && onnx.shape(node.outputs[0]).rank() == 4);
+  }
+  // Result 0, an image or a row, with the activation that the op may have taken in.
+  void with_activation(const std::string& op, const Names& names, const OnnxAttributes& given = {}) const {
+    const bool is_image = onnx.shape(node.outputs[0]).rank() == 4;
+    if (attributes.string("activation") == "none") return onnx.last(node, op, names, given, is_image);
+    onnx.last(node, "Relu", {onnx.between(node, op, names, given)}, {}, is_image);
+  }
+  // The operands of an op on images, the first of which is one.
+  Names of_image() const {
+    Names names = inputs();
+    names[0] = as_image();
+    return names;
   }
 };
 
 void conv2d(const At& at) {
   const Shape& w = at.shape(1);
-  at.with_activation("Conv", at.inputs(),
+  at.with_activation("Conv", at.of_image(),
                      {{"dilations", at.attributes.integers("dilation")},
                       {"group", at.attributes.integer("groups")},
                       {"kernel_shape", Integers{w[1], w[2]}},
                       {"pads", at.pads()},
                       {"strides", at.attributes.integers("stride")}});
+}
+
+// The gradient of a convolution by its image is what others call a transposed convolution.
+void conv_transpose(const At& at) {
+  if (at.node.inputs.size() > 2) at.onnx.refuse(at.node, "an operand gate, which only training has");
+  const Shape &w = at.shape(1), &y = at.onnx.shape(at.node.outputs[0]);
+  const Integers &stride = at.attributes.integers("stride"), &dilation = at.attributes.integers("dilation");
+  const Integers pads = at.pads();
+  Integers more;  // rows and columns that no position of the window reaches last
+  for (int axis = 0; axis < 2; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const std::int64_t reached = (at.shape()[axis + 1] - 1) * stride[a] + dilation[a] * (w[axis + 1] - 1) + 1;
+    more.push_back(y[axis + 1] - (reached - pads[a] - pads[a + 2]));
+  }
+  at.onnx.last(at.node, "ConvTranspose", at.of_image(),
+               {{"dilations", dilation},
+                {"group", at.attributes.integer("groups")},
+                {"kernel_shape", Integers{w[1], w[2]}},
+                {"output_padding", more},
+                {"pads", pads},
+                {"strides", stride}},
+               true);
 }
 
 void dense(const At& at) { at.with_activation("Gemm", at.inputs(), {{"transB", std::int64_t{1}}}); }
@@ -60,7 +102,7 @@ void pool(const At& at, const std::string& op, OnnxAttributes more) {
   more["kernel_shape"] = at.attributes.integers("kernel");
   more["strides"] = at.attributes.integers("stride");
   more["pads"] = at.pads();
-  at.onnx.last(at.node, op, {at.x()}, more);
+  at.onnx.last(at.node, op, {at.as_image()}, more, true);
 }
 void max_pool(const At& at) { pool(at, "MaxPool", {}); }
 void avg_pool(const At& at) {
@@ -71,16 +113,18 @@ void batch_norm(const At& at) {
   if (at.node.inputs.size() > 5 || at.attributes.boolean("var_is_inv_std")) {
     at.onnx.refuse(at.node, "a form that only the compiler makes");
   }
-  at.with_activation("BatchNormalization", at.inputs(),
+  at.with_activation("BatchNormalization", at.shape().rank() == 4 ? at.of_image() : at.inputs(),
                      {{"epsilon", static_cast<float>(at.attributes.real("epsilon"))}});
 }
 
 void lrn(const At& at) {
-  at.onnx.last(at.node, "LRN", {at.x()},
+  if (at.shape().rank() != 4) at.onnx.refuse(at.node, "another operand than an image");
+  at.onnx.last(at.node, "LRN", {at.as_image()},
                {{"size", at.attributes.integer("size")},
                 {"alpha", static_cast<float>(at.attributes.real("alpha"))},
                 {"beta", static_cast<float>(at.attributes.real("beta"))},
-                {"bias", static_cast<float>(at.attributes.real("bias"))}});
+                {"bias", static_cast<float>(at.attributes.real("bias"))}},
+               true);
 }
 
 // (v - 255 mean) / (255 std).
@@ -94,15 +138,12 @@ void image_tail(const At& at) {
   std::string v = at.onnx.between(at.node, "Transpose", {at.x()}, {{"perm", Integers{0, 3, 1, 2}}});
   v = at.onnx.between(at.node, "Cast", {v}, {{"to", std::int64_t{1}}});
   v = at.onnx.between(at.node, "Sub", {v, at.onnx.constant(at.node, mean)});
-  at.onnx.last(at.node, "Div", {v, at.onnx.constant(at.node, std)});
+  at.onnx.last(at.node, "Div", {v, at.onnx.constant(at.node, std)}, {}, true);
 }
 
 void flatten(const At& at) {
-  std::string x = at.x();
-  if (at.attributes.string("order") == "hwc") {
-    x = at.onnx.between(at.node, "Transpose", {x}, {{"perm", Integers{0, 2, 3, 1}}});
-  }
-  at.onnx.last(at.node, "Flatten", {x}, {{"axis", std::int64_t{1}}});
+  const std::string x = at.attributes.string("order") == "hwc" ? at.here() : at.as_image();
+  at.last("Flatten", {x}, {{"axis", std::int64_t{1}}});
 }
 
 void reduce(const At& at, const std::string& op) {
@@ -117,20 +158,21 @@ void reduce(const At& at, const std::string& op) {
     for (std::int64_t& axis : axes) axis = there[axis];
   }
   std::sort(axes.begin(), axes.end());
-  at.onnx.last(at.node, op, {at.x(), at.onnx.constant(at.node, integers(axes))}, {{"keepdims", std::int64_t{keep}}});
+  at.last(op, {at.x(), at.onnx.constant(at.node, integers(axes))}, {{"keepdims", std::int64_t{keep}}});
 }
 void reduce_mean(const At& at) { reduce(at, "ReduceMean"); }
 void reduce_sum(const At& at) { reduce(at, "ReduceSum"); }
 void reduce_max(const At& at) { reduce(at, "ReduceMax"); }
 
-// Operands broadcast alike in both orders where an image meets images and scalars only.
+// Operands broadcast alike in both orders where an image meets images and scalars only; else all are as they are here.
 void elementwise(const At& at, const std::string& op) {
   bool images = false, others = false;
   for (std::size_t i = 0; i < at.node.inputs.size(); ++i) {
     if (at.shape(i).rank() != 0) (at.image(i) ? images : others) = true;
   }
-  if (images && others) at.onnx.refuse(at.node, "an image beside a tensor of another order");
-  at.onnx.last(at.node, op, at.inputs());
+  Names names;
+  for (std::size_t i = 0; i < at.node.inputs.size(); ++i) names.push_back(others ? at.here(i) : at.x(i));
+  at.onnx.last(at.node, op, names, {}, images && !others);
 }
 std::string scalar(const At& at, double value) {
   Tensor constant(at.onnx.type(at.node.outputs[0]).dtype, {});
@@ -138,14 +180,94 @@ std::string scalar(const At& at, double value) {
   return at.onnx.constant(at.node, constant);
 }
 
-void constant(const At& at) { at.onnx.last(at.node, "Identity", {scalar(at, at.attributes.real("value"))}); }
-void scale(const At& at) { at.onnx.last(at.node, "Mul", {at.x(), scalar(at, at.attributes.real("factor"))}); }
-void relu6(const At& at) { at.onnx.last(at.node, "Clip", {at.x(), scalar(at, 0), scalar(at, 6)}); }
-void silu(const At& at) { at.onnx.last(at.node, "Mul", {at.x(), at.onnx.between(at.node, "Sigmoid", {at.x()})}); }
+void constant(const At& at) { at.onnx.last(at.node, "Identity", {scalar(at, at.attributes.real("value"))}, {}, false); }
+void scale(const At& at) { at.last("Mul", {at.x(), scalar(at, at.attributes.real("factor"))}); }
+void relu6(const At& at) { at.last("Clip", {at.x(), scalar(at, 0), scalar(at, 6)}); }
+void silu(const At& at) { at.last("Mul", {at.x(), at.onnx.between(at.node, "Sigmoid", {at.x()})}); }
 void gelu(const At& at) {
-  at.onnx.last(at.node, "Gelu", {at.x()}, {{"approximate", at.attributes.string("approximate")}});
+  at.last("Gelu", {at.x()}, {{"approximate", at.attributes.string("approximate")}});
 }
-void softmax(const At& at) { at.onnx.last(at.node, "Softmax", {at.x()}, {{"axis", std::int64_t{-1}}}); }
+void softmax(const At& at) { at.last("Softmax", {at.x()}, {{"axis", at.axis()}}); }
+
+// The last two axes of operand `i` the other way round.
+std::string turned_matrices(const At& at, std::size_t i) {
+  Integers permutation(static_cast<std::size_t>(at.shape(i).rank()));
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
+  return at.onnx.between(at.node, "Transpose", {at.here(i)}, {{"perm", permutation}});
+}
+void matmul(const At& at) {
+  const auto operand = [&](std::size_t i, const char* turned) {
+    return at.attributes.boolean(turned) ? turned_matrices(at, i) : at.here(i);
+  };
+  at.onnx.last(at.node, "MatMul", {operand(0, "transpose_a"), operand(1, "transpose_b")}, {}, false);
+}
+
+void concat(const At& at) {
+  bool images = true;
+  for (std::size_t i = 0; i < at.node.inputs.size(); ++i) images = images && at.image(i);
+  Names names;
+  for (std::size_t i = 0; i < at.node.inputs.size(); ++i) names.push_back(images ? at.x(i) : at.here(i));
+  const std::int64_t given = at.attributes.integer("axis");
+  const std::int64_t axis = images ? at.axis() : given < 0 ? given + at.shape().rank() : given;
+  if (axis == 0 && at.onnx.by_rows(at.node.outputs[0])) at.onnx.refuse(at.node, "rows behind rows");
+  at.onnx.last(at.node, "Concat", names, {{"axis", axis}}, images);
+}
+
+void split(const At& at) {
+  if (at.axis() == 0 && at.onnx.by_rows(at.node.inputs[0])) at.onnx.refuse(at.node, "a cut of the rows");
+  at.onnx.last(at.node, "Split", {at.x(), at.onnx.constant(at.node, integers(at.attributes.integers("sizes")))},
+               {{"axis", at.axis()}}, at.image(), at.node.outputs.size());
+}
+
+// Where the first extent follows the number of rows, it is what is left over.
+void reshape(const At& at) {
+  Integers shape = at.attributes.integers("shape");
+  if (at.onnx.by_rows(at.node.inputs[0])) shape[0] = -1;
+  at.onnx.last(at.node, "Reshape", {at.here(), at.onnx.constant(at.node, integers(shape))}, {}, false);
+}
+
+void transpose(const At& at) {
+  const Integers& permutation = at.attributes.integers("permutation");
+  if (permutation[0] != 0 && at.onnx.by_rows(at.node.inputs[0])) at.onnx.refuse(at.node, "rows behind another axis");
+  at.onnx.last(at.node, "Transpose", {at.here()}, {{"perm", permutation}}, false);
+}
+
+void gather(const At& at) {
+  const std::int64_t given = at.attributes.integer("axis");
+  at.onnx.last(at.node, "Gather", {at.here(0), at.here(1)},
+               {{"axis", given < 0 ? given + at.shape().rank() : given}}, false);
+}
+
+void layer_norm(const At& at) {
+  at.onnx.last(at.node, "LayerNormalization", {at.here(0), at.here(1), at.here(2)},
+               {{"axis", std::int64_t{at.shape().rank() - at.shape(1).rank()}},
+                {"epsilon", static_cast<float>(at.attributes.real("epsilon"))}},
+               false);
+}
+
+// As an instance norm over all values of a group, which ONNX has in every version alike.
+void group_norm(const At& at) {
+  const std::int64_t groups = at.attributes.integer("groups"), channels = at.shape(1)[0];
+  const bool is_image = at.shape().rank() == 4;
+  if (!is_image && at.shape().rank() != 2) at.onnx.refuse(at.node, "another operand than an image or a row");
+  const std::string x = is_image ? at.as_image() : at.x();
+  Tensor scale(DType::f32, {groups});
+  for (std::int64_t g = 0; g < groups; ++g) scale.set(g, 1);
+  const std::string grouped =
+      at.onnx.between(at.node, "Reshape", {x, at.onnx.constant(at.node, integers({0, groups, -1}))});
+  std::string y = at.onnx.between(
+      at.node, "InstanceNormalization",
+      {grouped, at.onnx.constant(at.node, scale), at.onnx.constant(at.node, Tensor::zeros(DType::f32, {groups}))},
+      {{"epsilon", static_cast<float>(at.attributes.real("epsilon"))}});
+  y = at.onnx.between(at.node, "Reshape", {y, at.onnx.between(at.node, "Shape", {x})});
+  const Integers by_channel = is_image ? Integers{channels, 1, 1} : Integers{channels};
+  const auto parameter = [&](std::size_t i) {
+    return at.onnx.between(at.node, "Reshape", {at.x(i), at.onnx.constant(at.node, integers(by_channel))});
+  };
+  y = at.onnx.between(at.node, "Mul", {y, parameter(1)});
+  at.onnx.last(at.node, "Add", {y, parameter(2)}, {}, is_image);
+}
 
 void strided_slice(const At& at) {
   const Integers& start = at.attributes.integers("start");
@@ -160,16 +282,14 @@ void strided_slice(const At& at) {
   const auto without_rows = [&](const Integers& list) {
     return at.onnx.constant(at.node, integers(Integers(list.begin() + 1, list.end())));
   };
-  at.onnx.last(at.node, "Slice",
-               {at.x(), without_rows(begin), without_rows(end), without_rows(axes), without_rows(step)});
+  at.last("Slice", {at.x(), without_rows(begin), without_rows(end), without_rows(axes), without_rows(step)});
 }
 
 void pad(const At& at) {
   Integers pads = at.reordered(at.attributes.integers("low"));
   const Integers high = at.reordered(at.attributes.integers("high"));
   pads.insert(pads.end(), high.begin(), high.end());
-  at.onnx.last(at.node, "Pad",
-               {at.x(), at.onnx.constant(at.node, integers(pads)), scalar(at, at.attributes.real("value"))});
+  at.last("Pad", {at.x(), at.onnx.constant(at.node, integers(pads)), scalar(at, at.attributes.real("value"))});
 }
 
 // An extent of 1 leaves the rows as they are.
@@ -180,7 +300,7 @@ void broadcast_to(const At& at) {
   }
   shape = at.reordered(shape);
   shape[0] = 1;
-  at.onnx.last(at.node, "Expand", {at.x(), at.onnx.constant(at.node, integers(shape))});
+  at.last("Expand", {at.x(), at.onnx.constant(at.node, integers(shape))});
 }
 
 struct Row {
@@ -188,8 +308,9 @@ struct Row {
   void (*write)(const At& at);  // nullptr: the op only has another name there
   const char* name = nullptr;
 };
-constexpr std::array<Row, 36> kRows{{
+constexpr std::array<Row, 45> kRows{{
     {"conv2d", conv2d},
+    {"conv2d_bwd_data", conv_transpose},
     {"dense", dense},
     {"max_pool", max_pool},
     {"avg_pool", avg_pool},
@@ -206,6 +327,14 @@ constexpr std::array<Row, 36> kRows{{
     {"silu", silu},
     {"gelu", gelu},
     {"softmax", softmax},
+    {"matmul", matmul},
+    {"concat", concat},
+    {"split", split},
+    {"reshape", reshape},
+    {"transpose", transpose},
+    {"gather", gather},
+    {"layer_norm", layer_norm},
+    {"group_norm", group_norm},
     {"strided_slice", strided_slice},
     {"pad", pad},
     {"broadcast_to", broadcast_to},
@@ -234,6 +363,10 @@ void OnnxGraph::add(const Node& node) {
   if (row == kRows.end()) refuse(node, "no counterpart");
   const Attributes attributes = complete_attributes(op_def(node.op), node.attributes);
   const At at{*this, node, attributes};
+  for (const ValueId id : node.inputs) {
+    if (!by_rows(id)) continue;
+    for (const ValueId output : node.outputs) set_by_rows(output);
+  }
   if (row->write != nullptr)
     row->write(at);
   else
@@ -252,10 +385,26 @@ std::string OnnxGraph::between(const Node& of, const std::string& op, Names inpu
   return name;
 }
 
-void OnnxGraph::last(const Node& of, const std::string& op, Names inputs, const OnnxAttributes& attributes) {
-  const std::string name = of.name + ":y";
-  writer_.node(op, inputs, Names{name}, of.name, attributes);
-  set_name(of.outputs[0], name, shape(of.outputs[0]).rank() == 4);
+void OnnxGraph::last(const Node& of, const std::string& op, Names inputs, const OnnxAttributes& attributes, bool image,
+                     std::size_t results) {
+  Names names;
+  for (std::size_t i = 0; i < results; ++i) names.push_back(of.name + ":y" + (i > 0 ? std::to_string(i) : ""));
+  writer_.node(op, inputs, names, of.name, attributes);
+  for (std::size_t i = 0; i < results; ++i) set_name(of.outputs[i], names[i], image);
+}
+
+const std::string& OnnxGraph::here(ValueId id) { return is_image(id) ? turned(id, false) : name(id); }
+
+const std::string& OnnxGraph::image(ValueId id) { return is_image(id) ? name(id) : turned(id, true); }
+
+const std::string& OnnxGraph::turned(ValueId id, bool to_image) {
+  std::string& turned = values_[static_cast<std::size_t>(id)].turned;
+  if (!turned.empty()) return turned;
+  const std::string from = name(id);
+  turned = from + (to_image ? ":nchw" : ":nhwc");
+  const Integers permutation = to_image ? Integers{0, 3, 1, 2} : Integers{0, 2, 3, 1};
+  writer_.node("Transpose", Names{from}, Names{turned}, turned, {{"perm", permutation}});
+  return turned;
 }
 
 std::string OnnxGraph::constant(const Node& of, const Tensor& value) {

@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <source_location>
+#include <vector>
 
 #include "ridgeline/graph/ir/builder.h"
 
@@ -37,8 +39,42 @@ struct Conv2dOptions {
 };
 // bias may be undefined.
 Value conv2d(Value x, Value kernel, Value bias, const Conv2dOptions& options = {}, const At& at = At::current());
+struct ConvTranspose2dOptions {
+  Extent stride = 1;
+  Padding pad = 0;        // what the convolution that is turned round would pad; here it is cut off
+  Extent output_pad = 0;  // more rows and columns at the end, fewer than the stride
+  Extent dilation = 1;
+  std::int64_t groups = 1;
+};
+// torch.nn.functional.conv_transpose2d: x [N,h,w,K], kernel [K,R,S,C/groups], bias [C] or undefined, y [N,H,W,C] with
+// H = (h - 1) * stride - top - bottom + dilation * (R - 1) + output_pad + 1. The op is conv2d's gradient by its image.
+Value conv_transpose2d(Value x, Value kernel, Value bias, const ConvTranspose2dOptions& options = {},
+                       const At& at = At::current());
 // x [N,C], weights [K,C], bias [K] or undefined.
 Value dense(Value x, Value weights, Value bias, const At& at = At::current());
+// The same over the last axis of x [...,C], which may have any number of axes in front (views around dense).
+Value linear(Value x, Value weights, Value bias, const At& at = At::current());
+
+struct MatmulOptions {
+  bool transpose_a = false, transpose_b = false;  // the last two axes are read the other way round
+};
+// a [...,M,K], b [...,K,N], y [...,M,N]; axes in front are repeated as NumPy does.
+Value matmul(Value a, Value b, const MatmulOptions& options = {}, const At& at = At::current());
+// Scaled dot products, softmax(q k^T / sqrt(d)) v: q [...,T,d], k and v [...,S,d], y [...,T,d]. Of the probabilities
+// `drop`, where given, makes what is multiplied by v.
+using Drop = std::function<Value(Value probabilities)>;
+Value attention(Value q, Value k, Value v, const Drop& drop = {}, const At& at = At::current());
+// Rows of a table [V,...] by number: indices i32 [...]. An index outside the table is an Error of the step.
+Value gather(Value table, Value indices, std::int64_t axis = 0, const At& at = At::current());
+
+// One type and, but for the axis, the same extents. Axes count from 0, or from -1 at the last one.
+Value concat(const std::vector<Value>& parts, std::int64_t axis, const At& at = At::current());
+// Parts of these sizes, which add up to the extent.
+std::vector<Value> split(Value x, std::int64_t axis, const std::vector<std::int64_t>& sizes,
+                         const At& at = At::current());
+Value reshape(Value x, const Shape& shape, const At& at = At::current());
+// Axis i of y is axis permutation[i] of x.
+Value transpose(Value x, const std::vector<std::int64_t>& permutation, const At& at = At::current());
 // What follows a layer. gelu is that of erf; gelu_tanh its approximation, as some published models have it.
 enum class Activation { none, relu, relu6, sigmoid, tanh, silu, gelu, gelu_tanh };
 Value activate(Value x, Activation activation, const At& at = At::current());
@@ -79,6 +115,12 @@ BatchNormResult batch_norm_train(Value x, Value gamma, Value beta, Value running
 Value batch_norm_eval(Value x, Value gamma, Value beta, Value mean, Value variance, double epsilon = 1e-5,
                       const At& at = At::current());
 
+// Over the last axes of x, those of gamma and beta.
+Value layer_norm(Value x, Value gamma, Value beta, double epsilon = 1e-5, const At& at = At::current());
+// Over all positions of each group of channels of each sample: x [N,...,C], gamma and beta [C].
+Value group_norm(Value x, Value gamma, Value beta, std::int64_t groups, double epsilon = 1e-5,
+                 const At& at = At::current());
+
 enum class FlattenOrder { hwc, chw };
 // [N,H,W,C] -> [N,H*W*C]
 Value flatten(Value x, FlattenOrder order, const At& at = At::current());
@@ -86,13 +128,14 @@ Value flatten(Value x, FlattenOrder order, const At& at = At::current());
 // keep_prob 1 adds no op.
 Value dropout(Value x, Value step, double keep_prob, std::uint64_t key, const At& at = At::current());
 
-Value softmax(Value logits, const At& at = At::current());
+Value softmax(Value x, std::int64_t axis = -1, const At& at = At::current());
 struct CrossEntropyResult {
   Value loss;           // f32[N]
   Value probabilities;  // [N,K]
 };
 // labels i32[N], or f32[N,K]: a share of each class. mask f32[N] may be undefined; rows where it is 0 have loss 0.
-// label_smoothing in [0,1).
+// label_smoothing in [0,1). Other axes may stand in the place of N, such as those of pixels: logits [N,H,W,K], labels
+// i32[N,H,W], loss [N,H,W].
 CrossEntropyResult softmax_cross_entropy(Value logits, Value labels, Value mask, double label_smoothing = 0.0,
                                          const At& at = At::current());
 
@@ -100,5 +143,13 @@ Value cast(Value x, DType to, const At& at = At::current());
 // Over all axes.
 Value sum(Value x, const At& at = At::current());
 Value mean(Value x, const At& at = At::current());
+// Over some axes, which go, or stay with extent 1.
+struct AxesOptions {
+  std::vector<std::int64_t> axes;  // from 0, or from -1 at the last one
+  bool keep_dims = false;
+};
+Value sum(Value x, const AxesOptions& over, const At& at = At::current());
+Value mean(Value x, const AxesOptions& over, const At& at = At::current());
+Value max(Value x, const AxesOptions& over, const At& at = At::current());
 
 }  // namespace ridgeline::nn

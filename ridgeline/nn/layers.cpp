@@ -55,11 +55,25 @@ Value conv_layer(ModelContext& context, Value x, const ConvLayer& layer, const A
   return activate(y, layer.activation, at);
 }
 
+namespace {
+
+Weights declare_dense(ModelContext& context, const Value& x, const DenseLayer& layer, const At& at) {
+  return declare(context, layer.name, {layer.out, channels_of(x, layer.name, at)}, layer.bias, layer.weight_init,
+                 layer.bias_init, layer.suffixes, at);
+}
+
+}  // namespace
+
 Value dense_layer(ModelContext& context, Value x, const DenseLayer& layer, const At& at) {
-  const Weights weights = declare(context, layer.name, {layer.out, channels_of(x, layer.name, at)}, true,
-                                  layer.weight_init, layer.bias_init, layer.suffixes, at);
+  const Weights weights = declare_dense(context, x, layer, at);
   const GraphBuilder::Scope scope(context.builder, layer.name);
   return activate(dense(x, weights.weight, weights.bias, at), layer.activation, at);
+}
+
+Value linear_layer(ModelContext& context, Value x, const DenseLayer& layer, const At& at) {
+  const Weights weights = declare_dense(context, x, layer, at);
+  const GraphBuilder::Scope scope(context.builder, layer.name);
+  return activate(linear(x, weights.weight, weights.bias, at), layer.activation, at);
 }
 
 namespace {

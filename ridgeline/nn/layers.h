@@ -51,18 +51,79 @@ struct ConvLayer {
 };
 Value conv_layer(ModelContext& context, Value x, const ConvLayer& layer, const At& at = At::current());
 
+struct ConvTransposeLayer {
+  std::string name;
+  std::int64_t out = 0;
+  Extent kernel = 2;
+  Extent stride = 1;
+  Padding pad = 0;
+  Extent output_pad = 0;
+  Extent dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;
+  Activation activation = Activation::none;
+  InitRule weight_init = scaled_uniform;  // of the fans as PyTorch counts them: out * R * S going in
+  InitRule bias_init = scaled_uniform;
+  Suffixes suffixes = kTorchSuffixes;
+};
+// The weight is [in,R,S,out/groups].
+Value conv_transpose_layer(ModelContext& context, Value x, const ConvTransposeLayer& layer,
+                           const At& at = At::current());
+
 struct DenseLayer {
   std::string name;
   std::int64_t out = 0;
+  bool bias = true;
   Activation activation = Activation::none;
   InitRule weight_init = scaled_uniform;
   InitRule bias_init = scaled_uniform;
   Suffixes suffixes = kTorchSuffixes;
 };
 Value dense_layer(ModelContext& context, Value x, const DenseLayer& layer, const At& at = At::current());
+// The same over the last axis of x of any rank.
+Value linear_layer(ModelContext& context, Value x, const DenseLayer& layer, const At& at = At::current());
+
+// Scale 1 and shift 0 at first.
+struct LayerNormLayer {
+  std::string name;
+  int axes = 1;  // of x from the last one on, which gamma and beta have
+  double epsilon = 1e-5;
+};
+Value layer_norm_layer(ModelContext& context, Value x, const LayerNormLayer& layer, const At& at = At::current());
+struct GroupNormLayer {
+  std::string name;
+  std::int64_t groups = 32;
+  double epsilon = 1e-5;
+};
+Value group_norm_layer(ModelContext& context, Value x, const GroupNormLayer& layer, const At& at = At::current());
+
+// Rows of a table [rows,width] by number.
+struct EmbeddingLayer {
+  std::string name;
+  std::int64_t rows = 0, width = 0;
+  Init weight_init = normal(1);
+};
+// indices i32 [...], y [...,width]
+Value embedding_layer(ModelContext& context, Value indices, const EmbeddingLayer& layer, const At& at = At::current());
+
+// torch.nn.MultiheadAttention with batch_first, in its names: in_proj_weight [3D,D] of queries, keys and values,
+// out_proj. The number of heads divides D.
+struct AttentionLayer {
+  std::string name;
+  std::int64_t heads = 1;
+  double dropout_keep = 1;  // of the probabilities, in training
+};
+// x [N,T,D]; keys and values are of `memory` [N,S,D], of x where there is none. y [N,T,D]
+Value attention_layer(ModelContext& context, Value x, const AttentionLayer& layer, Value memory = {},
+                      const At& at = At::current());
 
 // Drops in training only. The mask is keyed by (seed, name), so each dropout of a model needs a name of its own.
 Value dropout_layer(ModelContext& context, Value x, const std::string& name, double keep_prob,
                     const At& at = At::current());
+
+// Drops whole samples, in training only, and divides what stays by keep_prob: of a branch that is added to its input
+// (stochastic depth, Huang et al. 2016).
+Value drop_samples_layer(ModelContext& context, Value x, const std::string& name, double keep_prob,
+                         const At& at = At::current());
 
 }  // namespace ridgeline::nn

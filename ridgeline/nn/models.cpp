@@ -29,12 +29,15 @@ std::span<const ModelInfo> all_models() {
   static const std::vector<ModelInfo> table = {alexnet_info(),
                                                alexnet_mindspore_info(),
                                                alexnet_torchvision_info(),
+                                               convnext_tiny_info(),
+                                               densenet121_info(),
                                                mobilenet_v2_info(),
                                                resnet18_info(),
                                                resnet20_info(),
                                                resnet50_info(),
                                                vgg11_info(),
                                                vgg16_info(),
+                                               vit_tiny_info(),
                                                linear_info()};
   return table;
 }

@@ -56,7 +56,7 @@ void exchange_extent(OpRow& row, SampleRandom& random) {
     for (int axis = 0; axis < operand.shape.rank(); ++axis) exchange(operand.shape[axis]);
     if (operand.limit == from && chance(random, share)) operand.limit = std::max<std::int64_t>(1, to);
   }
-  for (const char* name : {"input", "shape", "size"}) {
+  for (const char* name : {"input", "shape", "size", "sizes"}) {
     const Attribute* given = row.attributes.find(name);
     if (!attributes || given == nullptr || !std::holds_alternative<Integers>(*given)) continue;
     Integers list = std::get<Integers>(*given);
@@ -89,6 +89,9 @@ void change_attribute(OpRow& row, SampleRandom& random) {
       if (chance(random, 0.5)) axes.push_back(axis);
     }
     row.attributes.set(spec.name, axes);
+  } else if (spec.name == "axis") {
+    const std::int64_t rank = row.operands[0].shape.rank();
+    row.attributes.set(spec.name, random.integer(-rank, std::max<std::int64_t>(rank, 1) - 1));
   } else if (spec.name == "groups") {
     row.attributes.set(spec.name, random.integer(1, 8));
   } else if (spec.name == "activation") {
@@ -270,7 +273,7 @@ TEST(OpVariants, GiveTheReferencesResultsThroughCompile) {
       break;
     }
   }
-  EXPECT_GT(compared.size(), 60u);
+  EXPECT_GT(compared.size(), 70u);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "ridgeline/core/random.h"
 #include "ridgeline/graph/grad/differentiate.h"
 #include "ridgeline/graph/ir/builder.h"
+#include "tests/compile/random_sequences.h"
 
 namespace ridgeline::testing {
 namespace {
@@ -118,7 +119,7 @@ class Generator {
 
   void add_op() {
     const Value x = any(4);
-    switch (below(14)) {
+    switch (below(17)) {
       case 0:
       case 1:
       case 2: add_convolution(x); break;
@@ -128,12 +129,15 @@ class Generator {
       case 6: add_channelwise(x); break;
       case 7: add_window(x); break;
       case 8: add_shape(x); break;
-      case 9: add_rows(); break;
+      case 9: sequences().add_classes(any(2)); break;
       case 10: add_reduction(pick(values_)); break;
       case 11:
         values_.push_back(builder_->apply("dropout", {x, step_},
                                           {{"keep_prob", 0.5}, {"key", 77 + static_cast<std::int64_t>(below(3))}}));
         break;
+      case 12: sequences().add_product(x); break;
+      case 13: sequences().add_parts(x); break;
+      case 14: sequences().add_rows(x); break;
       default: add_pointwise(pick(values_)); break;
     }
   }
@@ -219,24 +223,6 @@ class Generator {
     }
   }
 
-  // Rows of classes, with labels of the first two.
-  void add_rows() {
-    const Value x = any(2);
-    if (exact_ || !x.defined() || x.shape()[1] < 2) return;
-    if (chance(50)) {
-      values_.push_back(builder_->apply("softmax", {x}));
-      return;
-    }
-    const std::int64_t rows = x.shape()[0];
-    const std::string name = "labels" + std::to_string(rows);
-    const ValueId known = builder_->graph().find_argument(name);
-    const Value labels = known != kNoValue ? builder_->value(known) : builder_->input(name, {DType::i32, Shape{rows}});
-    const std::vector<Value> loss =
-        builder_->apply_all("softmax_cross_entropy", std::vector<Value>{x, labels}, {{"label_smoothing", 0.1}}, {});
-    values_.push_back(loss[1]);
-    sums_.push_back(builder_->apply("reduce_mean", {loss[0]}));
-  }
-
   // A reduction over some axes that is broadcast back.
   void add_reduction(const Value& v) {
     if (v.shape().rank() < 2) return;
@@ -245,6 +231,18 @@ class Generator {
     if (chance(50)) axes.insert(axes.begin(), v.shape().rank() - 2);
     const Value r = builder_->apply(largest ? "reduce_max" : "reduce_sum", {v}, {{"axes", axes}, {"keep_dims", true}});
     values_.push_back(tamed(v - r));
+  }
+
+  RandomSequences sequences() {
+    return {.builder = *builder_,
+            .below = [this](std::int64_t n) { return below(n); },
+            .weight = [this](const Shape& shape) { return weight(shape); },
+            .tamed = [this](const Value& v) { return tamed(v); },
+            .scalar = scalar_,
+            .exact = exact_,
+            .values = values_,
+            .layers = layers_,
+            .sums = sums_};
   }
 
   // Behind differentiation, which knows no calls.

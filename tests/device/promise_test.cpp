@@ -78,6 +78,30 @@ std::vector<Problem> problems() {
   const Tensor logits = random_tensor({9, 1003}, 8, -5, 5);
   all.push_back({"softmax", {logits}, {}});
   all.push_back({"softmax_cross_entropy", {logits, random_labels(9, 1003, 1)}, {{"label_smoothing", 0.1}}});
+  all.push_back({"softmax_bwd", {logits, random_tensor({9, 1003}, 9)}, {}});
+  for (const char* op : {"softmax", "softmax_bwd"}) {
+    Problem columns{op, {x}, {{"axis", std::int64_t{1}}}};
+    if (op == std::string("softmax_bwd")) columns.inputs.push_back(dy);
+    all.push_back(columns);
+  }
+  for (const bool turned : {false, true}) {
+    all.push_back({"matmul",
+                   {random_tensor({3, 70, 300}, 1), random_tensor(turned ? Shape{3, 90, 300} : Shape{3, 300, 90}, 2)},
+                   {{"transpose_b", turned}}});
+    all.push_back({"matmul",
+                   {random_tensor(turned ? Shape{700, 33} : Shape{33, 700}, 1), random_tensor({700, 200}, 2)},
+                   {{"transpose_a", turned}}});
+  }
+  all.push_back({"layer_norm", {x, scale, shift}, {}});
+  all.push_back({"layer_norm_bwd", {x, dy, scale, random_tensor({3, 12, 11}, 5), random_tensor({3, 12, 11}, 6)}, {}});
+  const Attributes one_group{{"groups", std::int64_t{1}}};
+  all.push_back({"group_norm", {x, scale, shift}, one_group});
+  all.push_back({"group_norm_bwd", {x, dy, scale, random_tensor({3, 1}, 5), random_tensor({3, 1}, 6)}, one_group});
+  const Tensor numbers = random_labels(200, 70, 3);
+  all.push_back({"gather", {random_tensor({70, 33}, 6), numbers}, {}});
+  all.push_back({"gather_bwd", {random_tensor({200, 33}, 6), numbers}, {{"input", Integers{70, 33}}}});
+  all.push_back({"concat", {x, random_tensor({3, 12, 11, 5}, 7)}, {{"axis", std::int64_t{3}}}});
+  all.push_back({"split", {x}, {{"axis", std::int64_t{3}}, {"sizes", Integers{30, 7}}}});
   all.push_back({"loop", {x, dy}, {{"expression", std::string("sum(exp(x0) * x1); x0 * x1 + x0")}}});
   return all;
 }

@@ -1,6 +1,6 @@
 // tests/graph/golden_onnx_handlers.h
 //
-// One ONNX op in terms of ours: what golden_onnx_ops.cpp and golden_onnx_shapes.cpp share.
+// One ONNX op in terms of ours: what the files golden_onnx_*.cpp share.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,8 @@ using Handlers = std::map<std::string, Handler>;
 
 // Reductions, reshapes, slices.
 Handlers shape_handlers();
+// Products, parts, rows of tables, norms of samples.
+Handlers sequence_handlers();
 
 inline bool given(const Tensors& inputs, std::size_t i) { return i < inputs.size() && inputs[i].defined(); }
 

@@ -195,8 +195,6 @@ Tensors lrn(const OnnxNode& node, const Tensors& inputs) {
 
 // ---- matrices
 
-Tensor matrix_product(const Tensor& a, const Tensor& b) { return run_op("dense", {a, transposed(b, {1, 0})})[0]; }
-
 Tensors gemm(const OnnxNode& node, const Tensors& inputs) {
   const Tensor a = node.integer("transA", 0) ? transposed(inputs[0], {1, 0}) : inputs[0];
   const Tensor w = node.integer("transB", 0) ? inputs[1] : transposed(inputs[1], {1, 0});
@@ -207,12 +205,6 @@ Tensors gemm(const OnnxNode& node, const Tensors& inputs) {
   Tensor y = run_op("scale", {run_op("dense", {a, w})[0]}, {{"factor", alpha}})[0];
   if (given(inputs, 2)) y = run_op("add", {y, run_op("scale", {inputs[2]}, {{"factor", beta}})[0]})[0];
   return {y};
-}
-
-Tensors matmul(const OnnxNode&, const Tensors& inputs) {
-  if (inputs[0].shape().rank() != 2 || inputs[1].shape().rank() != 2)
-    throw OutOfScope("products of other than two matrices");
-  return {matrix_product(inputs[0], inputs[1])};
 }
 
 // ---- softmax and losses
@@ -226,13 +218,7 @@ Tensors softmax(const OnnxNode& node, const Tensors& inputs) {
     const Tensor rows = reshaped(inputs[0], {product(dims, 0, axis), product(dims, axis, dims.size())});
     return {reshaped(run_op("softmax", {rows})[0], shape)};
   }
-  const auto axis = static_cast<std::size_t>((node.integer("axis", -1) + rank) % rank);
-  Integers permutation(static_cast<std::size_t>(rank));
-  std::iota(permutation.begin(), permutation.end(), 0);
-  std::swap(permutation[axis], permutation.back());
-  const Tensor moved = transposed(inputs[0], permutation);
-  const Tensor rows = reshaped(moved, {moved.elements() / moved.shape()[-1], moved.shape()[-1]});
-  return {transposed(reshaped(run_op("softmax", {rows})[0], moved.shape()), permutation)};
+  return run_op("softmax", {inputs[0]}, {{"axis", node.integer("axis", -1)}});
 }
 
 Tensors cross_entropy(const OnnxNode& node, const Tensors& inputs) {
@@ -326,13 +312,13 @@ Handlers make_table() {
       {"BatchNormalization", batch_norm},
       {"LRN", lrn},
       {"Gemm", gemm},
-      {"MatMul", matmul},
       {"Softmax", softmax},
       {"SoftmaxCrossEntropyLoss", cross_entropy},
       {"Momentum", momentum},
       {"Dropout", dropout},
   };
   table.merge(shape_handlers());
+  table.merge(sequence_handlers());
   return table;
 }
 

@@ -148,6 +148,57 @@ TEST(OpErrors, SayWhatIsWrongAndWhatIsMeant) {
        {{DType::u8, {1, 2, 2, 3}}},
        {{"mean", std::vector<double>{0, 0, 0}}, {"std", std::vector<double>{1, 0, 1}}},
        "[image_tail] std=[1.0,0.0,1.0] must be positive"},
+      {"matmul", {f32({3}), f32({3, 4})}, {}, "[matmul] a must have rows and columns, not f32[3]"},
+      {"matmul", {f32({2, 3}), f32({4, 5})}, {}, "[matmul] a [2,3] has 3 columns, b [4,5] has 4 rows"},
+      {"matmul",
+       {f32({2, 3}), f32({3, 5})},
+       {{"transpose_b", true}},
+       "[matmul] a [2,3] has 3 columns, b [3,5] (transposed) has 5 rows"},
+      {"matmul",
+       {f32({2, 4, 3}), f32({3, 3, 5})},
+       {},
+       "[matmul] a [2,4,3] and b [3,3,5] do not match in front of their matrices"},
+      {"concat",
+       {f32({2, 3}), f32({3, 3})},
+       {{"axis", std::int64_t{1}}},
+       "[concat] operand 1 is f32[3,3] beside f32[2,3]: the same type and extents are meant but along axis 1"},
+      {"concat",
+       {f32({2, 3})},
+       {{"axis", std::int64_t{2}}},
+       "[concat] axis 2 is outside rank 2 (axes count from 0, or from -1 at the last one)"},
+      {"split",
+       {f32({2, 6})},
+       {{"axis", std::int64_t{-1}}, {"sizes", Integers{2, 3}}},
+       "[split] sizes [2,3] add up to 5, x [2,6] has 6 along axis 1"},
+      {"split",
+       {f32({2, 6})},
+       {{"axis", std::int64_t{1}}, {"sizes", Integers{6, 0}}},
+       "[split] sizes [6,0] have one below 1"},
+      {"layer_norm",
+       {f32({2, 6}), f32({2}), f32({2})},
+       {},
+       "[layer_norm] gamma is f32[2], which are not the last axes of x [2,6]"},
+      {"layer_norm",
+       {f32({2, 6}), f32({6}), f32({6})},
+       {{"epsilon", 0.0}},
+       "[layer_norm] epsilon=0.0 must be positive"},
+      {"group_norm",
+       {f32({2, 3, 3, 6}), f32({6}), f32({6})},
+       {{"groups", std::int64_t{4}}},
+       "[group_norm] groups=4 does not divide the 6 channels of x [2,3,3,6]"},
+      {"group_norm",
+       {f32({2, 3, 3, 6}), f32({5}), f32({5})},
+       {{"groups", std::int64_t{2}}},
+       "[group_norm] gamma is f32[5], x [2,3,3,6] has 6 channels"},
+      {"gather", {f32({5, 4}), f32({2})}, {}, "[gather] indices must be i32, not f32[2]"},
+      {"gather_bwd",
+       {f32({2, 3}), i32({2})},
+       {{"input", Integers{5, 4}}},
+       "[gather_bwd] dy is f32[2,3] where shape [2,4] is meant"},
+      {"softmax",
+       {f32({2, 3})},
+       {{"axis", std::int64_t{-3}}},
+       "[softmax] axis -3 is outside rank 2 (axes count from 0, or from -1 at the last one)"},
       {"softmax_cross_entropy",
        {f32({4, 0}), i32({4})},
        {},
@@ -186,6 +237,14 @@ TEST(OpErrors, SayWhatIsWrongAndWhatIsMeant) {
 Tensor labels(const std::vector<std::int32_t>& values) {
   const auto count = static_cast<std::int64_t>(values.size());
   return Tensor::of(values, {count});
+}
+
+TEST(OpErrors, AnIndexOutsideTheTableNamesItsPosition) {
+  const Tensor table = Tensor::zeros(DType::f32, {5, 2});
+  EXPECT_EQ(error_of([&] { run_op("gather", {table, labels({0, 4, 5})}); }),
+            "[gather] index 5 at position 2 is outside the 5 rows");
+  EXPECT_EQ(error_of([&] { run_op("gather", {table, labels({0, -1})}); }),
+            "[gather] index -1 at position 1 is outside the 5 rows");
 }
 
 TEST(OpErrors, ALabelOutsideTheClassesNamesItsRow) {

@@ -189,8 +189,7 @@ void add_layers(std::vector<OpRow>& rows) {
   rows.push_back({"conv2d_bwd_data",
                   {at({1, 4, 3, 6}), at({6, 3, 2, 2})},
                   with(window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), "input", ints({1, 9, 8, 4})),
-                  {{1, 9, 8, 4}},
-                  Gradient::refused});
+                  {{1, 9, 8, 4}}});
   rows.push_back({"conv2d_bwd_data",
                   {at({2, 3, 4, 4}), at({4, 3, 3, 3}), at({2, 5, 6, 3}, Fill::off_zero)},
                   with(plain, "input", ints({2, 5, 6, 3})),
@@ -318,10 +317,74 @@ void add_shapes(std::vector<OpRow>& rows) {
                   {at({1, 2, 2, 1})},
                   {{"start", ints({0, 1, 0, 1})}, {"stride", ints({1, 2, 3, 1})}, {"input", ints({1, 5, 6, 2})}},
                   {{1, 5, 6, 2}}});
+  rows.push_back({"concat", {at({2, 3, 4}), at({2, 1, 4}), at({2, 2, 4})}, {{"axis", std::int64_t{1}}}, {{2, 6, 4}}});
+  rows.push_back({"concat", {at({3, 4}), at({3, 5})}, {{"axis", std::int64_t{-1}}}, {{3, 9}}});
+  rows.push_back({"concat", {at({5})}, {{"axis", std::int64_t{0}}}, {{5}}});
+  rows.push_back({"split",
+                  {at({2, 6, 3})},
+                  {{"axis", std::int64_t{1}}, {"sizes", ints({1, 3, 2})}},
+                  {{2, 1, 3}, {2, 3, 3}, {2, 2, 3}},
+                  Gradient::checked,
+                  {0, 2}});
+  rows.push_back({"split",
+                  {at({4, 9})},
+                  {{"axis", std::int64_t{-1}}, {"sizes", ints({5, 4})}},
+                  {{4, 5}, {4, 4}},
+                  Gradient::checked,
+                  {0, 1}});
+}
+
+// Products of matrices, rows of tables, and norms of samples.
+void add_sequences(std::vector<OpRow>& rows) {
+  const auto turned = [](bool a, bool b) { return Attributes{{"transpose_a", a}, {"transpose_b", b}}; };
+  rows.push_back({"matmul", {at({3, 5}), at({5, 4})}, {}, {{3, 4}}});
+  rows.push_back({"matmul", {at({5, 3}), at({4, 5})}, turned(true, true), {{3, 4}}});
+  rows.push_back({"matmul", {at({2, 3, 4, 5}), at({2, 3, 6, 5})}, turned(false, true), {{2, 3, 4, 6}}});
+  rows.push_back({"matmul", {at({2, 5, 3}), at({2, 5, 4})}, turned(true, false), {{2, 3, 4}}});
+  rows.push_back({"matmul", {at({2, 3, 5}), at({5, 4})}, {}, {{2, 3, 4}}});
+  rows.push_back({"matmul", {at({2, 3, 5}), at({4, 5})}, turned(false, true), {{2, 3, 4}}});
+  rows.push_back({"matmul", {at({3, 5}), at({2, 5, 4})}, {}, {{2, 3, 4}}});
+  rows.push_back({"matmul", {at({2, 1, 3, 5}), at({4, 5, 2})}, {}, {{2, 4, 3, 2}}});
+  const OperandSpec numbers{{2, 3}, Fill::integers, DType::i32, 5};
+  rows.push_back({"gather", {at({5, 4}), numbers}, {}, {{2, 3, 4}}});
+  rows.push_back({"gather", {at({2, 5, 3}), labels(4, 5)}, {{"axis", std::int64_t{1}}}, {{2, 4, 3}}});
+  rows.push_back({"gather_bwd", {at({2, 3, 4}), numbers}, {{"input", ints({5, 4})}}, {{5, 4}}});
+  rows.push_back({"gather_bwd",
+                  {at({2, 4, 3}), labels(4, 5)},
+                  {{"axis", std::int64_t{1}}, {"input", ints({2, 5, 3})}},
+                  {{2, 5, 3}}});
+
+  const Attributes two{{"groups", std::int64_t{2}}};
+  rows.push_back({"layer_norm", {at({3, 4, 6}), at({6}, Fill::positive), at({6})}, {}, {{3, 4, 6}, {3, 4}, {3, 4}}});
+  rows.push_back({"layer_norm",
+                  {at({3, 4, 6}), at({4, 6}, Fill::positive), at({4, 6})},
+                  {{"epsilon", 1e-3}},
+                  {{3, 4, 6}, {3}, {3}}});
+  rows.push_back(
+      {"group_norm", {at({2, 3, 3, 4}), at({4}, Fill::positive), at({4})}, two, {{2, 3, 3, 4}, {2, 2}, {2, 2}}});
+  rows.push_back({"group_norm", {at({3, 6}), at({6}, Fill::positive), at({6})}, two, {{3, 6}, {3, 2}, {3, 2}}});
+  rows.push_back({"layer_norm_bwd",
+                  {at({3, 4, 6}), at({3, 4, 6}), at({6}, Fill::positive), at({3, 4}), at({3, 4}, Fill::positive)},
+                  {},
+                  {{3, 4, 6}, {6}, {6}},
+                  Gradient::refused});
+  rows.push_back({"group_norm_bwd",
+                  {at({2, 3, 3, 4}), at({2, 3, 3, 4}), at({4}, Fill::positive), at({2, 2}), at({2, 2}, Fill::positive)},
+                  two,
+                  {{2, 3, 3, 4}, {4}, {4}},
+                  Gradient::refused});
 }
 
 void add_losses(std::vector<OpRow>& rows) {
   rows.push_back({"softmax", {at({3, 5})}, {}, {{3, 5}}});
+  rows.push_back({"softmax", {at({2, 5, 3})}, {{"axis", std::int64_t{1}}}, {{2, 5, 3}}});
+  rows.push_back({"softmax", {at({2, 2, 3, 4})}, {}, {{2, 2, 3, 4}}});
+  rows.push_back({"softmax_bwd", {at({3, 5}, Fill::positive), at({3, 5})}, {}, {{3, 5}}, Gradient::refused});
+  rows.push_back({"softmax_bwd",
+                  {at({2, 5, 3}, Fill::positive), at({2, 5, 3})},
+                  {{"axis", std::int64_t{1}}},
+                  {{2, 5, 3}},
+                  Gradient::refused});
   const OperandSpec logits = at({4, 5}), mask = at({4}, Fill::half_mask), shares = at({4, 5}, Fill::positive);
   for (double smoothing : {0.0, 0.1}) {
     const Attributes attributes{{"label_smoothing", smoothing}};
@@ -393,6 +456,7 @@ const std::vector<OpRow>& op_rows() {
     add_pointwise(all);
     add_layers(all);
     add_shapes(all);
+    add_sequences(all);
     add_losses(all);
     add_collectives(all);
     return all;

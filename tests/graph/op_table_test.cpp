@@ -189,7 +189,8 @@ TEST(OpTable, ReferencesTakeOperandsWithoutElements) {
       }
     }
   }
-  for (const char* op : {"add", "conv2d", "dense", "batch_norm_bwd", "reduce_sum", "softmax", "transpose"})
+  for (const char* op :
+       {"add", "conv2d", "dense", "batch_norm_bwd", "reduce_sum", "softmax", "transpose", "matmul", "concat", "gather"})
     EXPECT_TRUE(taken.contains(op)) << op;
 }
 

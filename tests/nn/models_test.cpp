@@ -55,7 +55,10 @@ TEST(ModelsTest, ParameterCountsAreThePublishedOnes) {
                                                             {"mobilenet_v2", 3'504'872},
                                                             {"vgg11", 132'863'336},
                                                             {"vgg16", 138'357'544},
-                                                            {"resnet20", 269'722}};
+                                                            {"resnet20", 269'722},
+                                                            {"densenet121", 7'978'856},
+                                                            {"convnext_tiny", 28'589'128},
+                                                            {"vit_tiny", 5'717'416}};
   for (const auto& [name, count] : published) {
     const ModelInfo& model = model_named(name);
     EXPECT_EQ(trainable_numbers(parameters_of(model, {}, model.image_size)), count) << name;
@@ -165,8 +168,8 @@ TEST(ModelsTest, OptionsThatAModelDoesNotHaveAreRefused) {
   EXPECT_NE(message_of([] { complete_options(model_named("vgg11"), {.final_relu = true}); }), "");
   EXPECT_EQ(message_of([] { model_named("resnet81"); }),
             "unknown model 'resnet81': did you mean 'resnet18'? (allowed: alexnet, alexnet_mindspore, "
-            "alexnet_torchvision, mobilenet_v2, "
-            "resnet18, resnet20, resnet50, vgg11, vgg16, linear)");
+            "alexnet_torchvision, convnext_tiny, densenet121, mobilenet_v2, "
+            "resnet18, resnet20, resnet50, vgg11, vgg16, vit_tiny, linear)");
   EXPECT_EQ(find_model("resnet81"), nullptr);
 }
 

@@ -140,6 +140,8 @@ constexpr KernelEntry kTable[] = {
     with(1.3, tiles("dense_update", "dots", make_dots_dense_update)),
     with(0.9, own_on(kFloatOrHalves, "dense_update", "rows", make_rows_dense_update)),
 
+    with(0.7, own_on(kFloatOrHalf, "matmul", "products", make_own_matmul)),
+
     own_on(kFloatOrHalf, "max_pool", "own", make_own_max_pool),
     own_on(kFloatOrHalf, "max_pool_bwd", "own", make_own_max_pool_bwd),  // the library adds in bf16
     own("avg_pool", "own", make_own_avg_pool),
@@ -149,6 +151,10 @@ constexpr KernelEntry kTable[] = {
     own_on(kFloatOrHalf, "batch_norm_train", "own", make_own_batch_norm_train),
     own_on(kFloatOrHalf, "batch_norm_bwd", "own", make_own_batch_norm_bwd),
     own_on(kFloatOrHalf, "batch_norm_eval", "own", make_own_batch_norm_eval),
+    own_on(kFloatOrHalf, "layer_norm", "own", make_own_sample_norm),
+    own_on(kFloatOrHalf, "layer_norm_bwd", "own", make_own_sample_norm_bwd),
+    own_on(kFloatOrHalf, "group_norm", "own", make_own_sample_norm),
+    own_on(kFloatOrHalf, "group_norm_bwd", "own", make_own_sample_norm_bwd),
 
     own("reduce_sum", "own", make_own_reduce),
     own("reduce_mean", "own", make_own_reduce),
@@ -156,6 +162,7 @@ constexpr KernelEntry kTable[] = {
     own("l2_penalty", "own", make_own_l2_penalty),
     own("update_group", "own", make_own_update_group),
     own("softmax", "own", make_own_softmax),
+    own("softmax_bwd", "own", make_own_softmax_bwd),
     own("softmax_cross_entropy", "own", make_own_softmax_cross_entropy),
     own("softmax_cross_entropy_bwd", "own", make_own_softmax_cross_entropy_bwd),
     own("top_k_accuracy", "own", make_own_top_k_accuracy),
@@ -169,6 +176,10 @@ constexpr KernelEntry kTable[] = {
     copies("pad", make_own_pad),
     copies("strided_slice", make_own_strided_slice),
     copies("strided_slice_bwd", make_own_strided_slice_bwd),
+    copies("concat", make_own_concat),
+    copies("split", make_own_split),
+    copies("gather", make_own_gather),
+    own_on(kFloatOrHalf, "gather_bwd", "own", make_own_gather_bwd),
     copies("collective_start", make_own_collective_start),
     integers("constant", make_own_integer_constant),
     integers("add", make_own_integer_add),

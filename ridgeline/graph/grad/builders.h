@@ -11,8 +11,9 @@ namespace ridgeline {
 
 std::vector<GradientRule> pointwise_gradients();
 std::vector<GradientRule> activation_gradients();
-std::vector<GradientRule> layer_gradients();  // conv2d, dense, pools, lrn, batch_norm
-std::vector<GradientRule> shape_gradients();  // reductions, reshapes, slices
+std::vector<GradientRule> layer_gradients();    // conv2d, dense, pools, lrn, norms
+std::vector<GradientRule> product_gradients();  // matmul, gather
+std::vector<GradientRule> shape_gradients();    // reductions, reshapes, slices
 std::vector<GradientRule> collective_gradients();
 std::vector<GradientRule> loss_gradients();  // softmax, cross-entropy, penalty, metrics
 

@@ -65,6 +65,24 @@ Ids conv2d(GradientScope& s, const ForwardOp& op) {
       });
 }
 
+// dx = conv2d_bwd_data(dy, w) is linear in both: a transposed convolution, whose gradients are the convolution and the
+// gradient of its weights.
+Ids conv2d_bwd_data(GradientScope& s, const ForwardOp& op) {
+  if (op.node.inputs.size() == 3) {
+    throw Error("[conv2d_bwd_data] \"" + op.node.name + "\": gradients of gradients are not defined through a gate");
+  }
+  Attributes attributes = only(op.node.attributes, {"stride", "pad", "dilation", "groups"});
+  const ValueId dx = as(s, op.dy(), s.type(op.x(0)).dtype);
+  Ids results(2, kNoValue);
+  if (op.wanted[0]) results[0] = s.apply("conv2d", {dx, op.x(1)}, attributes);
+  if (op.wanted[1]) {
+    const Shape w = s.shape(op.x(1));
+    attributes.set("kernel", std::vector<std::int64_t>{w[1], w[2]});
+    results[1] = s.apply("conv2d_bwd_weights", {dx, op.x(0)}, attributes);
+  }
+  return results;
+}
+
 Ids dense(GradientScope& s, const ForwardOp& op) {
   return linear(
       s, op, through_activation(s, op), {0}, [&](ValueId dy) { return s.apply("dense_bwd_data", {dy, op.x(1)}); },
@@ -124,15 +142,29 @@ Ids batch_norm_eval(GradientScope& s, const ForwardOp& op) {
   return results;
 }
 
+// layer_norm and group_norm.
+Ids sample_norm(GradientScope& s, const ForwardOp& op) {
+  if (op.has_dy(1) || op.has_dy(2)) {
+    throw Error("[" + op.node.op + "] \"" + op.node.name +
+                "\": no gradient is defined through the statistics, only through y");
+  }
+  Attributes attributes;
+  if (const Attribute* groups = op.node.attributes.find("groups")) attributes.set("groups", *groups);
+  return s.apply_all(op.node.op + "_bwd", {op.x(0), op.dy(), op.x(1), op.y(1), op.y(2)}, attributes);
+}
+
 }  // namespace
 
 std::vector<GradientRule> layer_gradients() {
   return {
       {"conv2d", conv2d},
+      {"conv2d_bwd_data", conv2d_bwd_data},
       {"dense", dense},
       {"max_pool", max_pool},
       {"avg_pool", avg_pool},
       {"lrn", lrn},
+      {"layer_norm", sample_norm},
+      {"group_norm", sample_norm},
       // Running statistics enter no y in training and are fixed numbers in evaluation.
       {"batch_norm_train", batch_norm_train, {true, true, true, false, false, true}},
       {"batch_norm_eval", batch_norm_eval, {true, true, true, false, false, true}},

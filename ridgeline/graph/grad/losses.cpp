@@ -6,14 +6,9 @@ namespace {
 
 using Ids = std::vector<ValueId>;
 
-// dx = p * (dp - sum over the row of dp * p).
-ValueId through_softmax(GradientScope& s, ValueId p, ValueId dp) {
-  const ValueId sums =
-      s.apply("reduce_sum", {s.apply("mul", {dp, p})}, {{"axes", std::vector<std::int64_t>{1}}, {"keep_dims", true}});
-  return s.apply("mul", {p, s.apply("sub", {dp, sums})});
+Ids softmax(GradientScope& s, const ForwardOp& op) {
+  return {s.apply("softmax_bwd", {op.y(), op.dy()}, op.node.attributes)};
 }
-
-Ids softmax(GradientScope& s, const ForwardOp& op) { return {through_softmax(s, op.y(), op.dy())}; }
 
 Ids softmax_cross_entropy(GradientScope& s, const ForwardOp& op) {
   ValueId dlogits = kNoValue;
@@ -23,7 +18,7 @@ Ids softmax_cross_entropy(GradientScope& s, const ForwardOp& op) {
     dlogits = s.apply("softmax_cross_entropy_bwd", std::move(inputs), op.node.attributes);
   }
   if (op.has_dy(1)) {
-    const ValueId more = through_softmax(s, op.y(1), op.dy(1));
+    const ValueId more = s.apply("softmax_bwd", {op.y(1), op.dy(1)});
     dlogits = dlogits == kNoValue ? more : s.apply("add", {dlogits, more});
   }
   Ids results(op.node.inputs.size(), kNoValue);

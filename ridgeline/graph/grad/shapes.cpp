@@ -1,4 +1,6 @@
 // Gradients of reductions and of ops that move elements.
+#include <algorithm>
+
 #include "ridgeline/graph/grad/builders.h"
 #include "ridgeline/graph/op/reduce.h"
 
@@ -82,6 +84,41 @@ Ids strided_slice_bwd(GradientScope& s, const ForwardOp& op) {
                    {"size", s.shape(op.x(0)).dims()}})};
 }
 
+Ids concat(GradientScope& s, const ForwardOp& op) {
+  const int rank = s.shape(op.y()).rank();
+  std::int64_t axis = op.node.attributes.integer("axis");
+  if (axis < 0) axis += rank;
+  Ids results(op.node.inputs.size(), kNoValue);
+  Integers sizes;
+  for (std::size_t i = 0; i < results.size(); ++i) sizes.push_back(s.shape(op.x(i))[static_cast<int>(axis)]);
+  const bool cut = std::all_of(op.wanted.begin(), op.wanted.end(), [](bool wanted) { return wanted; }) &&
+                   std::all_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 0; });
+  if (cut) return s.apply_all("split", {op.dy()}, {{"axis", axis}, {"sizes", sizes}});
+  Integers start(static_cast<std::size_t>(rank), 0);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (op.wanted[i]) {
+      results[i] = s.apply("strided_slice", {op.dy()},
+                           {{"start", start},
+                            {"stride", Integers(static_cast<std::size_t>(rank), 1)},
+                            {"size", s.shape(op.x(i)).dims()}});
+    }
+    start[static_cast<std::size_t>(axis)] += sizes[i];
+  }
+  return results;
+}
+
+// Parts that the loss does not depend on are zeros.
+Ids split(GradientScope& s, const ForwardOp& op) {
+  Ids parts;
+  for (std::size_t i = 0; i < op.node.outputs.size(); ++i) {
+    const ValueType type = s.type(op.y(i));
+    parts.push_back(op.has_dy(i)
+                        ? op.dy(i)
+                        : s.apply("broadcast_to", {s.constant(0.0, type.dtype)}, {{"shape", type.shape.dims()}}));
+  }
+  return {s.apply("concat", std::move(parts), {{"axis", op.node.attributes.integer("axis")}})};
+}
+
 }  // namespace
 
 std::vector<GradientRule> shape_gradients() {
@@ -94,6 +131,8 @@ std::vector<GradientRule> shape_gradients() {
           {"transpose", transpose},
           {"broadcast_to", broadcast_to},
           {"pad", pad},
+          {"concat", concat},
+          {"split", split},
           {"strided_slice", strided_slice},
           {"strided_slice_bwd", strided_slice_bwd}};
 }

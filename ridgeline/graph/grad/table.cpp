@@ -24,13 +24,14 @@ std::vector<GradientRule> make_table() {
     if (!def.made_of.empty()) table.push_back(refuse(def.name, "differentiate before fusing"));
   }
   constexpr std::string_view second = "gradients of gradients are not defined for this op";
-  for (std::string_view op : {"conv2d_bwd_data", "conv2d_bwd_weights", "dense_bwd_data", "dense_bwd_weights",
-                              "max_pool_bwd", "avg_pool_bwd", "lrn_bwd", "batch_norm_bwd", "softmax_cross_entropy_bwd",
-                              "sigmoid_grad", "tanh_grad", "silu_grad", "gelu_grad"}) {
+  for (std::string_view op :
+       {"conv2d_bwd_weights", "dense_bwd_data", "dense_bwd_weights", "max_pool_bwd", "avg_pool_bwd", "lrn_bwd",
+        "batch_norm_bwd", "layer_norm_bwd", "group_norm_bwd", "softmax_bwd", "softmax_cross_entropy_bwd",
+        "sigmoid_grad", "tanh_grad", "silu_grad", "gelu_grad"}) {
     table.push_back(refuse(op, second));
   }
-  for (const auto& family : {pointwise_gradients(), activation_gradients(), layer_gradients(), shape_gradients(),
-                             collective_gradients(), loss_gradients()}) {
+  for (const auto& family : {pointwise_gradients(), activation_gradients(), layer_gradients(), product_gradients(),
+                             shape_gradients(), collective_gradients(), loss_gradients()}) {
     table.insert(table.end(), family.begin(), family.end());
   }
   std::sort(table.begin(), table.end(), [](const GradientRule& a, const GradientRule& b) { return a.op < b.op; });

@@ -74,6 +74,14 @@ void expect_axes(std::string_view op, const Integers& axes, int rank) {
   }
 }
 
+int axis_of(std::string_view op, std::int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) {
+    fail(op, "axis " + std::to_string(axis) + " is outside rank " + std::to_string(rank) +
+                 " (axes count from 0, or from -1 at the last one)");
+  }
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
 std::vector<double> widen(const Tensor& tensor) {
   const auto count = static_cast<std::size_t>(tensor.elements());
   std::vector<double> values(count);

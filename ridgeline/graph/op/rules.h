@@ -33,6 +33,9 @@ void expect_parameter_dtype(std::string_view op, std::string_view what, const Va
 DType result_dtype(std::string_view op, const Attributes& attributes, DType data);
 // `axes` are distinct and in [0, rank).
 void expect_axes(std::string_view op, const Integers& axes, int rank);
+// The axis that an attribute names, counted from 0, where -1 is the last one, -2 the one before, ...
+int axis_of(std::string_view op, std::int64_t axis, int rank);
+inline constexpr const char* kAxisMeaning = "counted from 0; -1 is the last one, -2 the one before, ...";
 
 inline AttributeSpec required(std::string name, Attribute example, std::string meaning) {
   return {std::move(name), std::move(example), std::nullopt, std::move(meaning)};

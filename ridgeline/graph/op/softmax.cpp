@@ -26,18 +26,62 @@ Row softmax_row(const double* x, std::size_t classes, double* p) {
   return {largest, portable_log(sum)};
 }
 
+// x as [outer, classes, inner]: rows of classes that lie `inner` elements apart.
+struct Rows {
+  std::size_t outer = 1, classes = 1, inner = 1;
+  Rows(std::string_view op, const Shape& x, const Attributes& attributes) {
+    const int axis = axis_of(op, attributes.integer("axis"), x.rank());
+    for (int a = 0; a < x.rank(); ++a) {
+      (a < axis ? outer : a == axis ? classes : inner) *= static_cast<std::size_t>(x[a]);
+    }
+  }
+  // body(flat index of the row's first element) for each row.
+  template <class F>
+  void for_each(F&& body) const {
+    for (std::size_t o = 0; classes > 0 && o < outer; ++o) {
+      for (std::size_t i = 0; i < inner; ++i) body(o * classes * inner + i);
+    }
+  }
+};
+
 std::vector<ValueType> infer_softmax(const OpInstance& op) {
   expect_floating("softmax", "x", op.inputs[0]);
-  expect_rank("softmax", "x", op.inputs[0], 2);
+  axis_of("softmax", op.attributes.integer("axis"), op.inputs[0].shape.rank());
   return {op.inputs[0]};
 }
 
 void reference_softmax(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  const auto classes = static_cast<std::size_t>(op.inputs[0].shape[1]);
+  const Rows rows("softmax", op.inputs[0].shape, op.attributes);
   const std::vector<double> x = widen(inputs[0]);
-  std::vector<double> p(x.size());
-  for (std::size_t at = 0; at < x.size(); at += classes) softmax_row(&x[at], classes, &p[at]);
+  std::vector<double> p(x.size()), row(rows.classes), of_row(rows.classes);
+  rows.for_each([&](std::size_t at) {
+    for (std::size_t k = 0; k < rows.classes; ++k) row[k] = x[at + k * rows.inner];
+    softmax_row(row.data(), rows.classes, of_row.data());
+    for (std::size_t k = 0; k < rows.classes; ++k) p[at + k * rows.inner] = of_row[k];
+  });
   store(p, outputs[0]);
+}
+
+std::vector<ValueType> infer_softmax_backward(const OpInstance& op) {
+  expect_one_floating_dtype("softmax_bwd", op.inputs);
+  expect_shape("softmax_bwd", "dy", op.inputs[1], op.inputs[0].shape);
+  axis_of("softmax_bwd", op.attributes.integer("axis"), op.inputs[0].shape.rank());
+  return {op.inputs[0]};
+}
+
+void reference_softmax_backward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const Rows rows("softmax_bwd", op.inputs[0].shape, op.attributes);
+  const std::vector<double> y = widen(inputs[0]), dy = widen(inputs[1]);
+  std::vector<double> dx(y.size());
+  rows.for_each([&](std::size_t at) {
+    double sum = 0;
+    for (std::size_t k = 0; k < rows.classes; ++k) sum += y[at + k * rows.inner] * dy[at + k * rows.inner];
+    for (std::size_t k = 0; k < rows.classes; ++k) {
+      const std::size_t i = at + k * rows.inner;
+      dx[i] = y[i] * (dy[i] - sum);
+    }
+  });
+  store(dx, outputs[0]);
 }
 
 double smoothing_of(std::string_view op, const Attributes& attributes) {
@@ -159,15 +203,31 @@ std::vector<OpDef> softmax_ops() {
   const AttributeSpec smoothing =
       optional("label_smoothing", 0.0, "weight of the uniform distribution in the target, [0, 1]");
 
+  const AttributeSpec axis = optional("axis", std::int64_t{-1}, std::string("of k; ") + kAxisMeaning);
+
   OpDef softmax;
   softmax.name = "softmax";
-  softmax.formula = "y[n,k] = exp(x[n,k]) / sum over j of exp(x[n,j]); x [N,K]";
+  softmax.formula = "y[...,k] = exp(x[...,k]) / sum over j of exp(x[...,j])";
   softmax.operands = {"x"};
   softmax.min_operands = softmax.max_operands = 1;
   softmax.results = {"y"};
+  softmax.attributes = {axis};
   softmax.infer = infer_softmax;
   softmax.reference = reference_softmax;
   softmax.cost = [](const OpInstance& op, std::span<const ValueType> results) { return cost_each(4, op, results); };
+
+  OpDef softmax_backward;
+  softmax_backward.name = "softmax_bwd";
+  softmax_backward.formula = "dx[...,k] = y[...,k] * (dy[...,k] - sum over j of y[...,j] * dy[...,j])";
+  softmax_backward.operands = {"y", "dy"};
+  softmax_backward.min_operands = softmax_backward.max_operands = 2;
+  softmax_backward.results = {"dx"};
+  softmax_backward.attributes = {axis};
+  softmax_backward.infer = infer_softmax_backward;
+  softmax_backward.reference = reference_softmax_backward;
+  softmax_backward.cost = [](const OpInstance& op, std::span<const ValueType> results) {
+    return cost_each(4, op, results);
+  };
 
   OpDef loss;
   loss.name = "softmax_cross_entropy";
@@ -198,7 +258,7 @@ std::vector<OpDef> softmax_ops() {
   backward.infer = infer_loss_backward;
   backward.reference = reference_loss_backward;
   backward.cost = [](const OpInstance& op, std::span<const ValueType> results) { return cost_each(2, op, results); };
-  return {softmax, loss, backward};
+  return {softmax, softmax_backward, loss, backward};
 }
 
 }  // namespace ridgeline

@@ -1,6 +1,6 @@
 // ridgeline/graph/op/softmax.h
 //
-// Softmax over the last of two axes, and the cross-entropy of its result with smoothed labels:
+// Softmax over an axis, and the cross-entropy of its result over rows of classes with smoothed labels:
 // loss[n] = -sum over k of q[n,k] * log p[n,k], q = (1 - label_smoothing) * one_hot(label) + label_smoothing / K.
 // Computed from logits, largest subtracted. A row whose mask is 0 has loss 0 and no gradient, and its label is not
 // read. logits [N,K], mask [N] or absent. Labels are classes, i32 [N], or shares of all classes, [N,K] of a floating
@@ -14,7 +14,7 @@
 
 namespace ridgeline {
 
-// softmax, softmax_cross_entropy, softmax_cross_entropy_bwd.
+// softmax, softmax_bwd, softmax_cross_entropy, softmax_cross_entropy_bwd.
 std::vector<OpDef> softmax_ops();
 
 }  // namespace ridgeline

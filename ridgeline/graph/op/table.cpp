@@ -6,13 +6,17 @@
 #include "ridgeline/graph/op/batch_norm.h"
 #include "ridgeline/graph/op/call.h"
 #include "ridgeline/graph/op/collective.h"
+#include "ridgeline/graph/op/concat.h"
 #include "ridgeline/graph/op/conv2d.h"
 #include "ridgeline/graph/op/conv2d_max_pool.h"
 #include "ridgeline/graph/op/dense.h"
 #include "ridgeline/graph/op/dense_update.h"
+#include "ridgeline/graph/op/gather.h"
 #include "ridgeline/graph/op/image_tail.h"
 #include "ridgeline/graph/op/l2_penalty.h"
+#include "ridgeline/graph/op/layer_norm.h"
 #include "ridgeline/graph/op/lrn.h"
+#include "ridgeline/graph/op/matmul.h"
 #include "ridgeline/graph/op/metrics.h"
 #include "ridgeline/graph/op/pointwise.h"
 #include "ridgeline/graph/op/pool.h"
@@ -27,7 +31,8 @@ namespace ridgeline {
 namespace {
 
 std::vector<OpDef> make_table() {
-  std::vector<OpDef> table = {call_op(), image_tail_op(), l2_penalty_op(), update_group_op(), dense_update_op()};
+  std::vector<OpDef> table = {call_op(),         image_tail_op(),   l2_penalty_op(),
+                              update_group_op(), dense_update_op(), matmul_op()};
   const auto add = [&](std::vector<OpDef> ops) {
     for (OpDef& def : ops) table.push_back(std::move(def));
   };
@@ -39,9 +44,12 @@ std::vector<OpDef> make_table() {
   add(pool_ops());
   add(lrn_ops());
   add(batch_norm_ops());
+  add(layer_norm_ops());
   add(reduce_ops());
   add(shape_ops());
   add(slice_ops());
+  add(concat_ops());
+  add(gather_ops());
   add(softmax_ops());
   add(metric_ops());
   add(collective_ops());

@@ -10,12 +10,15 @@ namespace ridgeline::nn {
 ModelInfo alexnet_info();
 ModelInfo alexnet_mindspore_info();
 ModelInfo alexnet_torchvision_info();
+ModelInfo convnext_tiny_info();
+ModelInfo densenet121_info();
 ModelInfo mobilenet_v2_info();
 ModelInfo resnet20_info();
 ModelInfo resnet18_info();
 ModelInfo resnet50_info();
 ModelInfo vgg11_info();
 ModelInfo vgg16_info();
+ModelInfo vit_tiny_info();
 ModelInfo linear_info();
 
 }  // namespace ridgeline::nn

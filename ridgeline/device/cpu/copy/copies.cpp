@@ -166,6 +166,47 @@ KernelChoice make_own_strided_slice_bwd(const KernelRequest& request) {
   });
 }
 
+namespace {
+
+// Parts beside each other along an axis of `whole`, each copied from or to its place there.
+std::vector<StridedCopy> part_copies(const ValueType& whole, std::int64_t axis, const std::vector<KernelOperand>& parts,
+                                     bool into_whole) {
+  if (axis < 0) axis += whole.shape.rank();
+  const Integers strides = strides_of(whole.shape);
+  std::vector<StridedCopy> copies;
+  std::int64_t offset = 0;
+  for (const KernelOperand& part : parts) {
+    const Shape& shape = part.type.shape;
+    const Integers own = strides_of(shape);
+    copies.emplace_back(shape.dims(), into_whole ? own : strides, into_whole ? strides : own, into_whole ? 0 : offset,
+                        into_whole ? offset : 0, size_of(whole.dtype));
+    offset += shape[static_cast<int>(axis)] * strides[static_cast<std::size_t>(axis)];
+  }
+  return copies;
+}
+
+}  // namespace
+
+KernelChoice make_own_concat(const KernelRequest& request) {
+  for (const KernelOperand& part : request.inputs) {
+    if (part.type.shape.elements() == 0) return Refusal{"an operand is empty"};
+  }
+  return make_body_kernel("own concat",
+                          [copies = part_copies(request.outputs[0].type, request.node.attributes.integer("axis"),
+                                                request.inputs, true)](const KernelArguments& a) {
+                            for (std::size_t i = 0; i < copies.size(); ++i) copies[i].run(a.inputs[i], a.outputs[0]);
+                          });
+}
+
+KernelChoice make_own_split(const KernelRequest& request) {
+  if (request.inputs[0].type.shape.elements() == 0) return Refusal{"the operand is empty"};
+  return make_body_kernel("own split",
+                          [copies = part_copies(request.inputs[0].type, request.node.attributes.integer("axis"),
+                                                request.outputs, false)](const KernelArguments& a) {
+                            for (std::size_t i = 0; i < copies.size(); ++i) copies[i].run(a.inputs[0], a.outputs[i]);
+                          });
+}
+
 KernelChoice make_own_collective_start(const KernelRequest& request) {
   const bool conditional = request.node.attributes.boolean("conditional");
   std::vector<std::size_t> bytes;

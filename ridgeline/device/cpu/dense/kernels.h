@@ -24,4 +24,7 @@ double rows_dense_bwd_weights_share(const KernelRequest& request);
 // Who asks for it knows what it saves (FusionLimits::forms).
 KernelChoice make_rows_dense_update(const KernelRequest& request);
 
+// Products of any matrices, one or many of them (graph/op/matmul.h).
+KernelChoice make_own_matmul(const KernelRequest& request);
+
 }  // namespace ridgeline::device

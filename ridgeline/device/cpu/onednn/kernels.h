@@ -24,6 +24,8 @@ KernelChoice make_chunked_onednn_conv2d_bwd_weights(const KernelRequest& request
 KernelChoice make_onednn_dense(const KernelRequest& request);
 KernelChoice make_onednn_dense_bwd_data(const KernelRequest& request);
 KernelChoice make_onednn_dense_bwd_weights(const KernelRequest& request);
+// matmul.cpp
+KernelChoice make_onednn_matmul(const KernelRequest& request);
 // onednn_pool.cpp
 KernelChoice make_onednn_max_pool_bwd(const KernelRequest& request);
 KernelChoice make_onednn_avg_pool(const KernelRequest& request);

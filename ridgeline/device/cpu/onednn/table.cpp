@@ -32,6 +32,7 @@ constexpr KernelEntry kTable[] = {
     library("dense", make_onednn_dense),
     library("dense_bwd_data", make_onednn_dense_bwd_data),
     library("dense_bwd_weights", make_onednn_dense_bwd_weights),
+    library("matmul", make_onednn_matmul),
     library("max_pool_bwd", make_onednn_max_pool_bwd),
     library("avg_pool", make_onednn_avg_pool, 1.1),
     library("avg_pool_bwd", make_onednn_avg_pool_bwd),

@@ -135,23 +135,34 @@ struct Reduction {
   double factor = 1;
 };
 
-std::optional<Reduction> adjacent_axes(const Shape& shape, const std::vector<std::int64_t>& axes) {
+// Runs of reduced axes one after the other, the last run first: each stage reads what the one before it gave.
+std::vector<Reduction> stages_of(const Shape& shape, const std::vector<std::int64_t>& axes) {
+  struct Run {
+    std::int64_t extent;
+    bool reduced;
+  };
   std::vector<bool> reduced(static_cast<std::size_t>(shape.rank()), axes.empty());
   for (std::int64_t axis : axes) reduced[static_cast<std::size_t>(axis)] = true;
-  Reduction split;
-  enum { before, inside, after } place = before;
+  std::vector<Run> runs;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] == 1) continue;
-    if (reduced[static_cast<std::size_t>(axis)]) {
-      if (place == after) return std::nullopt;
-      place = inside;
-      split.reduce *= shape[axis];
-    } else {
-      if (place == inside) place = after;
-      (place == before ? split.outer : split.inner) *= shape[axis];
-    }
+    const bool own = reduced[static_cast<std::size_t>(axis)];
+    if (runs.empty() || runs.back().reduced != own) runs.push_back({1, own});
+    runs.back().extent *= shape[axis];
   }
-  return split;
+  std::vector<Reduction> stages;
+  std::int64_t inner = 1;
+  for (std::size_t i = runs.size(); i-- > 0;) {
+    if (!runs[i].reduced) {
+      inner *= runs[i].extent;
+      continue;
+    }
+    Reduction stage{.outer = 1, .reduce = runs[i].extent, .inner = inner};
+    for (std::size_t before = 0; before < i; ++before) stage.outer *= runs[before].extent;
+    stages.push_back(stage);
+  }
+  if (stages.empty()) stages.push_back({.outer = inner});
+  return stages;
 }
 
 // Each (outer index, chunk of the reduced axis) writes `inner` partial results; a second pass combines them in order.
@@ -208,17 +219,35 @@ class Reducer {
 }  // namespace
 
 KernelChoice make_own_reduce(const KernelRequest& request) {
-  const Shape& shape = request.inputs[0].type.shape;
-  auto split = adjacent_axes(shape, request.node.attributes.integers("axes"));
-  if (!split) return Refusal{"the reduced axes of " + shape.to_string() + " are not adjacent"};
-  if (split->reduce == 0) return Refusal{"an empty axis is reduced"};
-  split->maximum = request.def.name == "reduce_max";
-  if (request.def.name == "reduce_mean") split->factor = 1.0 / static_cast<double>(split->reduce);
-  // Enough outer rows keep the team busy without cutting the reduced axis.
-  const std::int64_t grain = split->inner == 1 ? 16 * 1024 : 256;
-  const Chunks chunks(split->reduce, grain, split->outer >= 32 ? 1 : 64);
-  auto kernel = make_body_kernel(own_name(request.def.name), Reducer(*split, chunks));
-  kernel->scratch_bytes = static_cast<std::size_t>(split->outer * chunks.count * split->inner) * sizeof(double);
+  const std::vector<Reduction> shapes =
+      stages_of(request.inputs[0].type.shape, request.node.attributes.integers("axes"));
+  std::vector<Reducer> stages;
+  std::vector<std::size_t> results;  // floats of what lies between stages
+  std::size_t partial = 0;
+  for (Reduction shape : shapes) {
+    if (shape.reduce == 0) return Refusal{"an empty axis is reduced"};
+    shape.maximum = request.def.name == "reduce_max";
+    if (request.def.name == "reduce_mean") shape.factor = 1.0 / static_cast<double>(shape.reduce);
+    // Enough outer rows keep the team busy without cutting the reduced axis.
+    const std::int64_t grain = shape.inner == 1 ? 16 * 1024 : 256;
+    const Chunks chunks(shape.reduce, grain, shape.outer >= 32 ? 1 : 64);
+    stages.emplace_back(shape, chunks);
+    partial = std::max(partial, static_cast<std::size_t>(shape.outer * chunks.count * shape.inner) * sizeof(double));
+    results.push_back(static_cast<std::size_t>(shape.outer * shape.inner));
+  }
+  results.pop_back();
+  auto kernel = make_body_kernel(own_name(request.def.name), [stages, results, partial](const KernelArguments& a) {
+    auto* between = reinterpret_cast<float*>(static_cast<char*>(a.scratch) + partial);
+    void* from = a.inputs[0];
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      void* const to = i < results.size() ? static_cast<void*>(between) : a.outputs[0];
+      stages[i]({.inputs = &from, .outputs = &to, .scratch = a.scratch});
+      from = to;
+      if (i < results.size()) between += results[i];
+    }
+  });
+  kernel->scratch_bytes = partial;
+  for (const std::size_t floats : results) kernel->scratch_bytes += floats * sizeof(float);
   return kernel;
 }
 

@@ -74,6 +74,65 @@ SoftmaxRow softmax_row(const float* HWY_RESTRICT z, std::int64_t columns, float*
   return row;
 }
 
+// The same for each of n rows whose elements are `step` apart: p = softmax(z) along the columns of [classes, step].
+void softmax_columns(const float* HWY_RESTRICT z, std::int64_t classes, std::int64_t step, std::int64_t n,
+                     float* HWY_RESTRICT p) {
+  for_lanes(n, [&](auto d, std::int64_t c) HWY_ATTR {
+    auto largest = hn::LoadU(d, z + c);
+    for (std::int64_t k = 1; k < classes; ++k) {
+      const auto v = hn::LoadU(d, z + k * step + c);
+      largest = hn::IfThenElse(hn::Gt(v, largest), v, largest);
+    }
+    auto sum = hn::Zero(d), lost = hn::Zero(d);  // Kahan's: `lost` is what the sum's roundings left out
+    for (std::int64_t k = 0; k < classes; ++k) {
+      const auto e = exp_not_positive(d, hn::Sub(hn::LoadU(d, z + k * step + c), largest));
+      hn::StoreU(e, d, p + k * step + c);
+      const auto term = hn::Sub(e, lost);
+      const auto next = hn::Add(sum, term);
+      lost = hn::Sub(hn::Sub(next, sum), term);
+      sum = next;
+    }
+    const auto scale = hn::Div(hn::Set(d, 1.0f), sum);
+    for (std::int64_t k = 0; k < classes; ++k) {
+      hn::StoreU(hn::Mul(hn::LoadU(d, p + k * step + c), scale), d, p + k * step + c);
+    }
+  });
+}
+
+// dx = y * (dy - sum of y * dy) of one row; `dx` may be dy or y.
+void softmax_row_gradient(const float* y, const float* dy, std::int64_t columns, float* dx) {
+  double sums[8] = {};
+  std::int64_t i = 0;
+  for (; i + 8 <= columns; i += 8) {
+    for (int k = 0; k < 8; ++k) sums[k] += static_cast<double>(y[i + k]) * static_cast<double>(dy[i + k]);
+  }
+  for (int k = 0; i < columns; ++i, ++k) sums[k] += static_cast<double>(y[i]) * static_cast<double>(dy[i]);
+  const auto sum =
+      static_cast<float>(((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7])));
+  for_lanes(columns, [&](auto d, std::int64_t c) HWY_ATTR {
+    hn::StoreU(hn::Mul(hn::LoadU(d, y + c), hn::Sub(hn::LoadU(d, dy + c), hn::Set(d, sum))), d, dx + c);
+  });
+}
+
+// Likewise along the columns of [classes, step].
+void softmax_columns_gradient(const float* y, const float* dy, std::int64_t classes, std::int64_t step, std::int64_t n,
+                              float* dx) {
+  for_lanes(n, [&](auto d, std::int64_t c) HWY_ATTR {
+    auto sum = hn::Zero(d), lost = hn::Zero(d);
+    for (std::int64_t k = 0; k < classes; ++k) {
+      const auto product = hn::Mul(hn::LoadU(d, y + k * step + c), hn::LoadU(d, dy + k * step + c));
+      const auto term = hn::Sub(product, lost);
+      const auto next = hn::Add(sum, term);
+      lost = hn::Sub(hn::Sub(next, sum), term);
+      sum = next;
+    }
+    for (std::int64_t k = 0; k < classes; ++k) {
+      const std::int64_t at = k * step + c;
+      hn::StoreU(hn::Mul(hn::LoadU(d, y + at), hn::Sub(hn::LoadU(d, dy + at), sum)), d, dx + at);
+    }
+  });
+}
+
 // dz = (p - smooth) * g; the label's own column is mended by the caller.
 void cross_entropy_gradient(const float* p, std::int64_t columns, float smooth, float g, float* dz) {
   for_lanes(columns, [&](auto d, std::int64_t c) HWY_ATTR {
@@ -88,6 +147,9 @@ HWY_AFTER_NAMESPACE();
 namespace ridgeline::device {
 
 HWY_EXPORT(softmax_row);
+HWY_EXPORT(softmax_columns);
+HWY_EXPORT(softmax_row_gradient);
+HWY_EXPORT(softmax_columns_gradient);
 HWY_EXPORT(cross_entropy_gradient);
 
 namespace {
@@ -132,18 +194,71 @@ std::int64_t row_grain(const Rows& shape) { return std::max<std::int64_t>(1, 819
 
 }  // namespace
 
+namespace {
+
+// A softmax over an axis: [outer, classes, inner]. Where the axis is not the last, some of `inner` are a piece of work.
+struct Axis {
+  std::int64_t outer = 1, classes = 1, inner = 1;
+  static constexpr std::int64_t kPiece = 64;
+
+  explicit Axis(const KernelRequest& request) {
+    const Shape& shape = request.inputs[0].type.shape;
+    const std::int64_t given = request.node.attributes.integer("axis");
+    const std::int64_t axis = given < 0 ? given + shape.rank() : given;
+    for (int a = 0; a < shape.rank(); ++a) (a < axis ? outer : a == axis ? classes : inner) *= shape[a];
+  }
+
+  // row(first element) for each row where these are contiguous, else columns(first element, how many).
+  template <class Row, class Columns>
+  void for_each(const Row& row, const Columns& columns) const {
+    if (inner == 1) {
+      parallel_for(outer, std::max<std::int64_t>(1, 8192 / classes), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t o = begin; o < end; ++o) row(o * classes);
+      });
+      return;
+    }
+    const std::int64_t pieces = (inner + kPiece - 1) / kPiece;
+    parallel_for(outer * pieces, std::max<std::int64_t>(1, 8192 / (classes * kPiece)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     const std::int64_t first = i % pieces * kPiece;
+                     columns(i / pieces * classes * inner + first, std::min(kPiece, inner - first));
+                   }
+                 });
+  }
+};
+
+}  // namespace
+
 KernelChoice make_own_softmax(const KernelRequest& request) {
-  const Shape& type = request.inputs[0].type.shape;
-  if (type.elements() == 0) return Refusal{"the operand is empty"};
-  const Rows shape{type.elements() / type[-1], type[-1]};
-  return make_body_kernel(own_name("softmax"), [shape](const KernelArguments& a) {
-    parallel_for(shape.rows, row_grain(shape), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        const std::int64_t at = row * shape.classes;
-        HWY_DYNAMIC_DISPATCH(softmax_row)(input<float>(a, 0) + at, shape.classes, output<float>(a, 0) + at);
-      }
-    });
+  if (request.inputs[0].type.shape.elements() == 0) return Refusal{"the operand is empty"};
+  const Axis axis(request);
+  return make_body_kernel(own_name("softmax"), [axis](const KernelArguments& a) {
+    const float* z = input<float>(a, 0);
+    float* p = output<float>(a, 0);
+    axis.for_each([&](std::int64_t at) { HWY_DYNAMIC_DISPATCH(softmax_row)
+                                         (z + at, axis.classes, p + at); },
+                  [&](std::int64_t at, std::int64_t n) {
+                    HWY_DYNAMIC_DISPATCH(softmax_columns)(z + at, axis.classes, axis.inner, n, p + at);
+                  });
   });
+}
+
+KernelChoice make_own_softmax_bwd(const KernelRequest& request) {
+  if (request.inputs[0].type.shape.elements() == 0) return Refusal{"the operands are empty"};
+  const Axis axis(request);
+  auto kernel = make_body_kernel(own_name("softmax_bwd"), [axis](const KernelArguments& a) {
+    const float *y = input<float>(a, 0), *dy = input<float>(a, 1);
+    float* dx = output<float>(a, 0);
+    axis.for_each(
+        [&](std::int64_t at) { HWY_DYNAMIC_DISPATCH(softmax_row_gradient)
+                               (y + at, dy + at, axis.classes, dx + at); },
+        [&](std::int64_t at, std::int64_t n) {
+          HWY_DYNAMIC_DISPATCH(softmax_columns_gradient)(y + at, dy + at, axis.classes, axis.inner, n, dx + at);
+        });
+  });
+  kernel->in_place = {1};
+  return kernel;
 }
 
 KernelChoice make_own_softmax_cross_entropy(const KernelRequest& request) {

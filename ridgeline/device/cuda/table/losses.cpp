@@ -8,8 +8,11 @@ namespace {
 KernelChoice make_softmax(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
   const ValueType x = request.inputs[0].type;
+  const std::int64_t axis = request.node.attributes.integer("axis");
+  if (axis != -1 && axis != x.shape.rank() - 1) return Refusal{"a softmax over another axis than the last"};
+  const std::int64_t classes = x.shape[-1], rows = classes == 0 ? 0 : x.shape.elements() / classes;
   auto kernel = launched(request, "softmax", [=](LaunchSink sink, const KernelArguments& a) {
-    softmax(sink, x.dtype, a.inputs[0], a.outputs[0], x.shape[0], x.shape[1]);
+    softmax(sink, x.dtype, a.inputs[0], a.outputs[0], rows, classes);
   });
   kernel->in_place = {0};
   return kernel;
