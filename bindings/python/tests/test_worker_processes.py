@@ -161,6 +161,7 @@ class Processes(unittest.TestCase):
             list(self.loader(lambda i: os._exit(3) if i == 6 else i))
 
     def test_workers_that_are_killed_at_random_moments_leave_nothing_behind(self):
+        gc.collect()  # what other tests have left
         before = files()
         rng = np.random.default_rng(3)
         for _ in range(8):
@@ -175,6 +176,7 @@ class Processes(unittest.TestCase):
         self.assertEqual((children(), files()), ([], before))
 
     def test_a_loop_that_is_left_early_leaves_nothing_behind(self):
+        gc.collect()  # what other tests have left
         before, running = files(), threads()
         for persistent in (False, True):
             loader = DataLoader(Rows(lambda i: np.full(5000, i), 400), 4, num_workers=2, output="numpy",
@@ -199,6 +201,7 @@ class Processes(unittest.TestCase):
         self.assertTrue(all((batch - 1 == np.arange(4 * n, 4 * n + 4)[:, None]).all() for n, batch in enumerate(kept)))
 
     def test_batches_that_are_kept_cost_no_descriptors(self):
+        gc.collect()
         before = len(files())
         kept = list(self.loader(lambda i: np.full(2000, i), count=1200))
         self.assertLess(len(files()) - before, 40)
