@@ -1,6 +1,7 @@
-"""Writes the type stub of ridgeline.data from the tables of the extension.
+"""Writes the type stubs of what the package makes from the tables of the extension: ridgeline.data, .graph, .nn.models
+and .optim.
 
-    python stubs.py EXTENSION OUT        (the build calls it)
+    python stubs.py EXTENSION FOLDER        (the build calls it; the files lie in FOLDER as in the package)
 """
 
 import ast
@@ -9,7 +10,8 @@ import importlib.util
 import pathlib
 import sys
 
-HERE = pathlib.Path(__file__).parent / "ridgeline" / "data"
+PACKAGE = pathlib.Path(__file__).parent / "ridgeline"
+HERE = PACKAGE / "data"
 
 
 def load(name, path):
@@ -36,9 +38,9 @@ def stub_of(f, generated):
     return f'def {f.name}({", ".join(given)}) -> {result}:\n    """{doc}\n    """\n'
 
 
-def main(extension, out):
+def stub_of_data(core):
     generated = load("_generated", HERE / "_generated.py")
-    functions = generated.functions(load("_core", extension))
+    functions = generated.functions(core)
     # Imports of the package's own file are what it shows besides.
     tree = ast.parse((HERE / "__init__.py").read_text(encoding="utf-8"))
     shown = []
@@ -66,9 +68,45 @@ def main(extension, out):
             method = stub.replace("def Normalize(", "def __call__(self, ").replace("\n", "\n    ")
             stub = f"class _Normalize:\n    def imagenet(self) -> Transform: ...\n    {method}\nNormalize: _Normalize\n"
         text.append(stub)
-    text = "\n".join(text)
-    ast.parse(text)
-    pathlib.Path(out).write_text(text, encoding="utf-8")
+    return "\n".join(text)
+
+
+# What the modules that are made of tables show besides: the functions that they hold, and names of the extension.
+IMPORTS = {
+    "graph/__init__": "from collections.abc import Sequence\n\nfrom .._core import Value as Value\n",
+    "nn/models": "from .._core import Net as Net\n",
+    "optim/__init__": "from collections.abc import Callable, Sequence\n\nfrom .._core import (Optimizer as Optimizer, "
+                      "ParameterGroup as ParameterGroup,\n                     RateExpr as RateExpr, Schedule as Schedule)\n",
+}
+
+
+def stub_of_tables(module, package):
+    """Of a module of the package that has `functions`."""
+    path = PACKAGE / f"{module}.py"
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    written = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and node.returns is not None:
+            written.append(f'def {node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}:\n'
+                           f'    """{ast.get_docstring(node)}"""\n')
+    name = "ridgeline." + module.removesuffix("/__init__").replace("/", ".")
+    functions = importlib.import_module(name).functions(package._core)
+    return "\n".join([f'"""Type stub of {name}, written by the build from the engine\'s tables."""', IMPORTS[module],
+                      *written, *map(package._tables.stub_of, functions)])
+
+
+def main(extension, folder):
+    sys.path.insert(0, str(pathlib.Path(extension).parent.parent))  # the package that the build has put together
+    package = importlib.import_module("ridgeline")
+    importlib.import_module("ridgeline._tables")
+    stubs = {"data/__init__": stub_of_data(package._core)}
+    for module in IMPORTS:
+        stubs[module] = stub_of_tables(module, package)
+    for module, text in stubs.items():
+        ast.parse(text)
+        out = pathlib.Path(folder) / f"{module}.pyi"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <filesystem>
 #include <numeric>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
+#include "ridgeline/cli/program.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
@@ -18,8 +18,6 @@
 
 namespace ridgeline::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 // What a run gets unless the user says otherwise: AlexNet on the embedded shapes, half a minute on two cores.
 const std::array<std::string, 6> kShapesFlags = {"--preset=shapes",          "--max_epochs=3",
@@ -124,7 +122,7 @@ int experiment_command(const Words& words) {
     chosen[0] = train::only(std::move(chosen[0]), flags.variants);
   }
   train::ExperimentOptions options{
-      .program = fs::read_symlink("/proc/self/exe").string(),
+      .program = own_command(),
       .out = flags.out,
       .seeds = {},
       .flags = {},

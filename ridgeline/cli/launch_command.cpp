@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
+#include "ridgeline/cli/program.h"
 #include "ridgeline/comm/rank_environment.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
@@ -51,8 +51,12 @@ int launch_command(const Words& words) {
     throw Error("launch: no command behind --, such as: ridgeline launch --ranks 2 -- train --data_dir=DIR",
                 ErrorKind::usage);
 
-  std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
+  std::vector<std::string> command{""};  // in the place of the program
   command.insert(command.end(), dashes + 1, words.end());
+  command = train::with_absolute_paths(command, names_file);
+  const std::vector<std::string> own = own_command();
+  command.erase(command.begin());
+  command.insert(command.begin(), own.begin(), own.end());
   const comm::Environment environment = comm::process_environment();
   if (environment("OMPI_COMM_WORLD_SIZE")) options.by_mpirun = comm::rank_identity(environment, options.rank_table);
   train::LaunchPlan plan = train::plan_launch(options, train::allowed_cores());
@@ -64,8 +68,7 @@ int launch_command(const Words& words) {
                                                       plan.ranks.size(), plan.world_size));
   if (!plan.note.empty()) train::print_line(plan.note);
   const train::InterruptGuard guard;
-  std::vector<train::RankEnd> ends =
-      train::run_launch(plan, train::with_absolute_paths(command, names_file), kGraceSeconds, train::print_line);
+  std::vector<train::RankEnd> ends = train::run_launch(plan, command, kGraceSeconds, train::print_line);
   // Others follow the first that fails, or the launcher stops them; where one was called wrongly, that is why.
   const auto wrong = [](const auto& end) { return end.code == 2; };
   if (std::any_of(ends.begin(), ends.end(), wrong)) return 2;

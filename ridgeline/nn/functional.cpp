@@ -140,6 +140,25 @@ Value activate(Value x, Activation activation, const At& at) {
   return x;
 }
 
+namespace {
+
+// In the order of the enumeration.
+constexpr std::array<std::string_view, 8> kActivationNames = {"none", "relu", "relu6", "sigmoid",
+                                                              "tanh", "silu", "gelu",  "gelu_tanh"};
+
+}  // namespace
+
+std::span<const std::string_view> activation_names() { return kActivationNames; }
+
+Activation activation_named(std::string_view name) {
+  std::string allowed;
+  for (std::size_t i = 0; i < kActivationNames.size(); ++i) {
+    if (kActivationNames[i] == name) return static_cast<Activation>(i);
+    allowed += (i == 0 ? "" : ", ") + std::string(kActivationNames[i]);
+  }
+  throw Error("unknown activation '" + std::string(name) + "' (allowed: " + allowed + ")", ErrorKind::usage);
+}
+
 Value relu(Value x, const At& at) { return apply("relu", {x}, {}, at); }
 
 Value max_pool(Value x, const PoolOptions& options, const At& at) {

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 #include <source_location>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "ridgeline/graph/ir/builder.h"
@@ -77,6 +79,9 @@ Value reshape(Value x, const Shape& shape, const At& at = At::current());
 Value transpose(Value x, const std::vector<std::int64_t>& permutation, const At& at = At::current());
 // What follows a layer. gelu is that of erf; gelu_tanh its approximation, as some published models have it.
 enum class Activation { none, relu, relu6, sigmoid, tanh, silu, gelu, gelu_tanh };
+// By its name above; an Error (usage) for another lists all.
+Activation activation_named(std::string_view name);
+std::span<const std::string_view> activation_names();
 Value activate(Value x, Activation activation, const At& at = At::current());
 Value relu(Value x, const At& at = At::current());
 

@@ -35,6 +35,31 @@ Weights declare(ModelContext& context, const std::string& name, Shape shape, boo
 
 }  // namespace
 
+namespace {
+
+constexpr InitEntry kInitRules[] = {
+    {"scaled_uniform", "U(+-sqrt(1 / fan_in)), PyTorch's default", scaled_uniform},
+    {"he_uniform", "U(+-sqrt(6 / fan_in)), He et al. 2015", he_uniform},
+    {"he_normal_fan_in", "N(0, sqrt(2 / fan_in))", he_normal_fan_in},
+    {"he_normal_fan_out", "N(0, sqrt(2 / fan_out))", he_normal_fan_out},
+    {"glorot_uniform", "U(+-sqrt(6 / (fan_in + fan_out))), Glorot and Bengio 2010", glorot_uniform},
+    {"zeros", "0", zero_init},
+};
+
+}  // namespace
+
+std::span<const InitEntry> init_rules() { return kInitRules; }
+
+InitRule init_named(std::string_view name) {
+  std::string allowed;
+  for (const InitEntry& entry : kInitRules) {
+    if (entry.name == name) return entry.rule;
+    allowed += (allowed.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  throw Error("unknown rule of initialisation '" + std::string(name) + "' (allowed: " + allowed + ")",
+              ErrorKind::usage);
+}
+
 Value conv_layer(ModelContext& context, Value x, const ConvLayer& layer, const At& at) {
   const std::int64_t channels = channels_of(x, layer.name, at);
   if (layer.groups < 1 || channels % layer.groups != 0) {

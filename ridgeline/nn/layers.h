@@ -18,6 +18,16 @@ inline Init zero_init(const Fans&) { return zeros(); }
 inline Init he_normal_fan_in(const Fans& fans) { return he_normal(fans.in); }
 inline Init he_normal_fan_out(const Fans& fans) { return he_normal(fans.out); }
 
+// The rules by name, for who takes them as text or from another language.
+struct InitEntry {
+  std::string_view name;
+  std::string_view line;
+  InitRule rule;
+};
+std::span<const InitEntry> init_rules();
+// An Error (usage) for an unknown name lists all.
+InitRule init_named(std::string_view name);
+
 // How parameters are called behind the layer's name.
 struct Suffixes {
   std::string_view weight;

@@ -51,18 +51,6 @@ Value logits_of(ModelContext& context, const StepOptions& options, Value images)
   return options.model->build(context, options.model_options);
 }
 
-// The sum over this rank's rows that count, divided by how many rows a rank has that count, as a mean over the ranks:
-// the mean over the ranks of that is the mean over all of these rows, however they are shared out.
-Value mean_of_counted(const ModelContext& context, Value losses) {
-  GraphBuilder& builder = context.builder;
-  const GraphBuilder::Scope scope(builder, kExactScope);
-  Value count = sum(context.row_mask);
-  if (context.loss_ranks > 1)
-    count = builder.apply("all_reduce", {count}, {{"ranks", context.loss_ranks}, {"reduction", std::string("mean")}});
-  const double one_row = 1.0 / static_cast<double>(context.loss_ranks);
-  return sum(losses) / builder.apply("maximum", {count, builder.constant(one_row)});
-}
-
 Value classifier_loss(ModelContext& context, const StepOptions& options) {
   GraphBuilder& builder = context.builder;
   const Value images = declare_images(builder, options, true);
@@ -74,7 +62,7 @@ Value classifier_loss(ModelContext& context, const StepOptions& options) {
   const Value logits = logits_of(context, options, images);
   const double smoothing = options.smooth_shares ? 0 : options.label_smoothing;
   const Value losses = softmax_cross_entropy(logits, labels, context.row_mask, smoothing).loss;
-  return options.row_mask ? mean_of_counted(context, losses) : mean(losses);
+  return mean_of_rows(context, losses);
 }
 
 void classifier_evaluation(ModelContext& context, const StepOptions& options) {
@@ -211,6 +199,19 @@ void keep_statistics(Graph& graph, ValueId loss, std::int64_t statistics_ranks) 
 }
 
 }  // namespace
+
+// The sum over this rank's rows that count, divided by how many rows a rank has that count, as a mean over the ranks:
+// the mean over the ranks of that is the mean over all of these rows, however they are shared out.
+Value mean_of_rows(const ModelContext& context, Value losses) {
+  if (!context.row_mask.defined()) return mean(losses);
+  GraphBuilder& builder = context.builder;
+  const GraphBuilder::Scope scope(builder, kExactScope);
+  Value count = sum(context.row_mask);
+  if (context.loss_ranks > 1)
+    count = builder.apply("all_reduce", {count}, {{"ranks", context.loss_ranks}, {"reduction", std::string("mean")}});
+  const double one_row = 1.0 / static_cast<double>(context.loss_ranks);
+  return sum(losses) / builder.apply("maximum", {count, builder.constant(one_row)});
+}
 
 Network image_classifier(const StepOptions& given) {
   const StepOptions options = completed(given);

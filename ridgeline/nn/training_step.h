@@ -91,6 +91,10 @@ Step build_training_step(const Network& network, const TrainingOptions& training
 Step build_evaluation_step(const Network& network);
 Step build_prediction_step(const Network& network);
 
+// The loss of a batch of its rows' losses f32[N]: their mean, or, where the context has a row_mask, that of the rows
+// that count, of loss_ranks ranks together (0 where none counts). What is lost by rows that do not count must be 0.
+Value mean_of_rows(const ModelContext& context, Value losses);
+
 // A model that classifies images. Its inputs: images u8[N,H,W,3] with flip u8[N] (training), or images f32[N,H,W,3]
 // already normalised; labels i32[N] (training with label_shares f32[N,classes]); in evaluation mask f32[N], in training
 // with row_mask u8[N], 0 for rows that do not count. The loss is the mean cross-entropy of the batch, with row_mask of

@@ -17,6 +17,23 @@ Adam adam(const OptimizerArguments& a, bool decoupled) {
           .decoupled = decoupled};
 }
 
+using A = OptimizerArguments;
+
+constexpr OptimizerArgument kArguments[] = {
+    {"momentum", "share of the step before that goes on, in [0, 1)", &A::momentum},
+    {"nesterov", "Nesterov's form of momentum", nullptr, &A::nesterov},
+    {"beta1", "share of the mean of gradients that is kept, in [0, 1)", &A::beta1},
+    {"beta2", "share of the mean of their squares that is kept, in [0, 1)", &A::beta2},
+    {"epsilon", "added to what a step is divided by, 0 or more", &A::epsilon},
+    {"rho", "share of the mean of squares that is kept, in [0, 1)", &A::rho},
+    {"trust", "a parameter's rate for each of its norm over that of its gradient, 0 or more", &A::trust},
+};
+
+template <class Rule>
+A defaults_of_adam(const Rule& own) {
+  return {.beta1 = own.beta1, .beta2 = own.beta2, .epsilon = own.epsilon};
+}
+
 const OptimizerEntry kOptimizers[] = {
     {"momentum",
      "gradient descent with momentum, Nesterov's or the plain one",
@@ -24,7 +41,8 @@ const OptimizerEntry kOptimizers[] = {
      [](const OptimizerArguments& a) -> Optimizer {
        const Momentum own;
        return Momentum{a.momentum.value_or(own.momentum), a.nesterov.value_or(own.nesterov)};
-     }},
+     },
+     {.momentum = Momentum{}.momentum, .nesterov = Momentum{}.nesterov}},
     {"sgd",
      "gradient descent without momentum",
      {},
@@ -32,11 +50,13 @@ const OptimizerEntry kOptimizers[] = {
     {"adam",
      "Adam; weight decay is part of the gradient",
      {"beta1", "beta2", "epsilon"},
-     [](const OptimizerArguments& a) -> Optimizer { return adam(a, false); }},
+     [](const OptimizerArguments& a) -> Optimizer { return adam(a, false); },
+     defaults_of_adam(Adam{})},
     {"adamw",
      "Adam with weight decay beside the gradient",
      {"beta1", "beta2", "epsilon"},
-     [](const OptimizerArguments& a) -> Optimizer { return adam(a, true); }},
+     [](const OptimizerArguments& a) -> Optimizer { return adam(a, true); },
+     defaults_of_adam(Adam{})},
     {"rmsprop",
      "steps divided by the root of the mean square of gradients",
      {"momentum", "rho", "epsilon"},
@@ -46,7 +66,7 @@ const OptimizerEntry kOptimizers[] = {
                       .momentum = a.momentum.value_or(own.momentum),
                       .epsilon = a.epsilon.value_or(own.epsilon)};
      },
-     RmsProp{}.momentum},
+     {.momentum = RmsProp{}.momentum, .epsilon = RmsProp{}.epsilon, .rho = RmsProp{}.rho}},
     {"lars",
      "momentum over gradients scaled to their parameter's norm",
      {"momentum", "nesterov", "trust", "epsilon"},
@@ -57,19 +77,20 @@ const OptimizerEntry kOptimizers[] = {
                    .trust = a.trust.value_or(own.trust),
                    .epsilon = a.epsilon.value_or(own.epsilon)};
      },
-     Lars{}.momentum,
-     Lars{}.nesterov},
+     {.momentum = Lars{}.momentum, .nesterov = Lars{}.nesterov, .epsilon = Lars{}.epsilon, .trust = Lars{}.trust}},
     {"lamb",
      "AdamW's direction scaled to the parameter's norm",
      {"beta1", "beta2", "epsilon"},
      [](const OptimizerArguments& a) -> Optimizer {
        const Lamb own;
        return Lamb{a.beta1.value_or(own.beta1), a.beta2.value_or(own.beta2), a.epsilon.value_or(own.epsilon)};
-     }},
+     },
+     defaults_of_adam(Lamb{})},
 };
 
 }  // namespace
 
+std::span<const OptimizerArgument> optimizer_arguments() { return kArguments; }
 std::span<const OptimizerEntry> optimizers() { return kOptimizers; }
 
 const OptimizerEntry& optimizer_named(std::string_view name) {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "ridgeline/optim/momentum.h"
 #include "ridgeline/optim/optimizer.h"
 
 namespace ridgeline::optim {
@@ -24,14 +23,21 @@ struct OptimizerArguments {
   std::optional<double> trust;
 };
 
+// One of them by its name, for who takes them as text or from another language.
+struct OptimizerArgument {
+  std::string_view name;
+  std::string_view line;  // what it is, with its range
+  std::optional<double> OptimizerArguments::*real = nullptr;
+  std::optional<bool> OptimizerArguments::*flag = nullptr;  // one of the two
+};
+std::span<const OptimizerArgument> optimizer_arguments();
+
 struct OptimizerEntry {
   std::string_view name;
   std::string_view line;                    // one line, for help and docs
   std::vector<std::string_view> arguments;  // which it reads, by their names above
   Optimizer (*make)(const OptimizerArguments&);
-  // What it takes where the arguments say nothing.
-  double momentum = Momentum{}.momentum;
-  bool nesterov = Momentum{}.nesterov;
+  OptimizerArguments defaults = {};  // what it takes for those where nothing is said
 };
 std::span<const OptimizerEntry> optimizers();
 // An Error (usage) for an unknown name, with the nearest one and all.

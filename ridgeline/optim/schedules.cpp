@@ -160,6 +160,19 @@ Schedule make_multi_step(const ScheduleArguments& a) {
   return warmed(a, formula);
 }
 
+using A = ScheduleArguments;
+
+const ScheduleArgument kArguments[] = {
+    {"lr", "the rate that the others are shares of, 0 or more", &A::lr},
+    {"steps_per_epoch", "steps", &A::steps_per_epoch},
+    {"epochs", "epochs that the whole schedule takes", &A::epochs},
+    {"warmup", "epochs in which the rate rises in a line, at the beginning", &A::warmup_epochs},
+    {"factor", "by what the rate is multiplied", &A::factor},
+    {"decay_epochs", "epochs behind which it is, rising", &A::decay_epochs},
+    {"end", "the last rate", &A::end},
+    {"power", "of the share of the time that is left, above 0", &A::power},
+};
+
 const ScheduleEntry kSchedules[] = {
     {"warmup_cosine",
      "the recipe's: linear warm-up, then a cosine that changes once an epoch",
@@ -199,11 +212,13 @@ const ScheduleEntry kSchedules[] = {
      {},
      [](const ScheduleArguments& a) -> Schedule {
        return OneCycle{.peak = a.lr, .steps = a.epochs * a.steps_per_epoch};
-     }},
+     },
+     false},
 };
 
 }  // namespace
 
+std::span<const ScheduleArgument> schedule_arguments() { return kArguments; }
 std::span<const ScheduleEntry> schedules() { return kSchedules; }
 
 const ScheduleEntry& schedule_named(std::string_view name) {

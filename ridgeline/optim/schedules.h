@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "ridgeline/optim/schedule.h"
@@ -112,11 +113,22 @@ struct ScheduleArguments {
   double power = 1;
 };
 
+// One of them by its name, for who takes them as text or from another language.
+struct ScheduleArgument {
+  std::string_view name;
+  std::string_view line;  // what it is, with its unit
+  std::variant<double ScheduleArguments::*, std::int64_t ScheduleArguments::*,
+               std::vector<std::int64_t> ScheduleArguments::*>
+      field;
+};
+std::span<const ScheduleArgument> schedule_arguments();
+
 struct ScheduleEntry {
   std::string_view name;
   std::string_view line;                    // one line, for help and docs
   std::vector<std::string_view> arguments;  // which it reads beside lr and the epochs
   Schedule (*make)(const ScheduleArguments&);
+  bool warms_up = true;  // reads warmup_epochs
 };
 std::span<const ScheduleEntry> schedules();
 // An Error (usage) for an unknown name, with the nearest one and all.

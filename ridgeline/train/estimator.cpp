@@ -131,9 +131,9 @@ std::map<std::string, double> means_of(const std::map<std::string, double>& sums
   return means;
 }
 
-void evaluate(Model& model, const data::Dataset& dataset, std::initializer_list<Metric*> metrics,
+void evaluate(Model& model, const data::Dataset& dataset, std::span<Metric* const> metrics,
               const std::source_location& at) {
-  if (metrics.size() == 0) throw Error("The model argument 'metrics' can not be None or empty", ErrorKind::usage);
+  if (metrics.empty()) throw Error("The model argument 'metrics' can not be None or empty", ErrorKind::usage);
   for (Metric* metric : metrics) {
     if (metric == nullptr) throw Error("a metric is null" + behind_message(at), ErrorKind::usage);
     metric->clear();

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <source_location>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,8 +64,12 @@ std::map<std::string, double> evaluation_sums(Model& model, const data::Dataset&
 std::map<std::string, double> means_of(const std::map<std::string, double>& sums);
 // One evaluation for these metrics, from clear() to their values: Accuracy top; Loss loss;
 // evaluate(model, dataset, {&top, &loss}); top.value().at(0).
-void evaluate(Model& model, const data::Dataset& dataset, std::initializer_list<Metric*> metrics,
+void evaluate(Model& model, const data::Dataset& dataset, std::span<Metric* const> metrics,
               const std::source_location& at = std::source_location::current());
+inline void evaluate(Model& model, const data::Dataset& dataset, std::initializer_list<Metric*> metrics,
+                     const std::source_location& at = std::source_location::current()) {
+  evaluate(model, dataset, std::span<Metric* const>(metrics.begin(), metrics.size()), at);
+}
 // What the network's prediction returns for these inputs, by name, with the averages of parameters likewise.
 std::map<std::string, Tensor> predict(Model& model, const std::vector<NamedTensor>& inputs);
 

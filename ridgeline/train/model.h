@@ -67,6 +67,8 @@ class Model {
   LaunchCounts count_without(const std::vector<std::string>& passes);
   void prepare_evaluation();
   void prepare_prediction();
+  // The next prepare_evaluation() builds it anew: of a network that evaluates batches of other types from now on.
+  void drop_evaluation() { evaluation_.reset(); }
   // Each is an Error before the prepare_...() of the same name was called.
   Program& prediction() const;
   Program& training() const;
@@ -138,6 +140,8 @@ class Model {
   const CompileOptions& training_compile_options() const { return training_compile_options_; }
 
   const nn::Network& network() const { return network_; }
+  // All that is declared so far: parameters, statistics, slots, counters.
+  const std::vector<nn::ParameterSpec>& parameters() const { return parameters_; }
   Session& session() const { return session_; }
 
  private:

@@ -55,6 +55,7 @@ struct RunSetup {
   // So the bits do not depend on the number of ranks. The network must be that of one part, and the session's bits must
   // be deterministic or portable. 0: a part for each rank.
   std::int64_t batch_parts = 0;
+  CompileOptions compile = {};  // of a network that is given by itself
 };
 
 // Most of a run in reduced precision, the rest in the original one (accelerate.h).
@@ -132,12 +133,15 @@ class Run {
   explicit Run(RunSetup setup);
   // A run of this network, whose batches are those of this rank. It goes on from the newest whole checkpoint of the
   // directory; a checkpoint of another network or seed is an Error.
-  Run(nn::Network network, const nn::TrainingOptions& training, RunSetup setup = {});
+  Run(nn::Network network, const nn::TrainingOptions& training, RunSetup setup = {}) : Run(std::move(setup)) {
+    begin(std::move(network), {.training = training});
+  }
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // Trains for `epochs` more passes over the data, which must know their size and have whole batches; of several ranks
+  // Trains for `epochs` more passes over the data, which must know their size and have whole batches (where a step
+  // accumulates several, whole steps); of several ranks
   // each gives its own part (Dataset::shard) in batches of its own. Epochs are those that the program asks for: five
   // twice are ten, and a program that was killed in the seventh and is started again passes over the first call, goes
   // on in the second, and leaves the bytes of one that was not. Ctrl-C ends the running step, saves, and makes this
@@ -158,6 +162,8 @@ class Run {
 
   // Prepares the step of a model in session(), from the newest checkpoint or anew. Once.
   void begin(std::unique_ptr<Model> model, RunStart start);
+  // The same of a network that is given by itself: the model is made of the setup.
+  void begin(nn::Network network, RunStart start);
   // The loop, with log, metrics, checkpoints, evaluations and the switch of precision around it. What stops the run
   // (the user, an unreadable sample, a loss that is not finite) loses no step that can be kept: the step it stops after
   // gets its line and, unless its numbers are no longer finite, its checkpoint. An evaluation that was due and did not

@@ -22,7 +22,8 @@ std::int64_t place_of(const RunSetup& setup) {
 ModelSettings settings_of(const RunSetup& setup) {
   const RunRanks& ranks = setup.ranks;
   const std::int64_t size = ranks.data_ranks(), parts = setup.batch_parts;
-  ModelSettings settings{.distribution = {.ranks = size,
+  ModelSettings settings{.compile = setup.compile,
+                         .distribution = {.ranks = size,
                                           .rank = ranks.rank(),
                                           .group = kWorld,
                                           .each_batch = parts > 0,
@@ -59,10 +60,10 @@ EvaluationRow row_of(const std::map<std::string, double>& means) {
 
 }  // namespace
 
-Run::Run(nn::Network network, const nn::TrainingOptions& training, RunSetup setup) : Run(std::move(setup)) {
+void Run::begin(nn::Network network, RunStart start) {
   auto model = std::make_unique<Model>(session_, std::move(network), settings_of(setup_));
   model->set_seed(setup_.seed);
-  begin(std::move(model), {.training = training});
+  begin(std::move(model), std::move(start));
 }
 
 RunResult Run::train_epochs(std::int64_t epochs, const data::Dataset& dataset, std::span<Callback* const> callbacks,
@@ -77,8 +78,13 @@ RunResult Run::train_epochs(std::int64_t epochs, const data::Dataset& dataset, s
   }
   if (options.patience > 0 && options.validation == nullptr)
     throw Error("[run] patience counts evaluations: it needs a validation data set", ErrorKind::usage);
-  const std::int64_t size = dataset.size();
-  if (size <= 0) throw Error("[run] the data set has no batches, or does not tell how many", ErrorKind::usage);
+  const std::int64_t batches = dataset.size(), size = batches / model_->runs_per_step();
+  if (batches <= 0) throw Error("[run] the data set has no batches, or does not tell how many", ErrorKind::usage);
+  if (size * model_->runs_per_step() != batches) {
+    throw Error(
+        fmt::format("[run] an epoch has {} batches, which steps of {} do not divide", batches, model_->runs_per_step()),
+        ErrorKind::usage);
+  }
   check_remainder(model_->training(), dataset, model_->network().columns);
   asked_steps_ += epochs * size;
   if (interrupted_ || step() > asked_steps_)  // the user wants it to end; it is done already

@@ -3,6 +3,8 @@
 #include "ridgeline/optim/optimizer.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -233,8 +235,14 @@ TEST(OptimizerTest, ByNameAndWithoutArgumentsItIsTheOneOfItsHeader) {
     const OptimizerEntry& entry = optimizer_named(name);
     const auto text = [](const Optimizer& o) { return to_text(graph_of(o, 0.01), {.locations = false}); };
     EXPECT_EQ(text(entry.make({})), text(optimizer)) << name;
-    const Optimizer told = entry.make({.momentum = entry.momentum, .nesterov = entry.nesterov});
-    EXPECT_EQ(text(told), text(optimizer)) << name << ": the entry's own momentum";
+    EXPECT_EQ(text(entry.make(entry.defaults)), text(optimizer)) << name << ": the entry's own defaults";
+    for (const OptimizerArgument& argument : optimizer_arguments()) {
+      const bool read =
+          std::find(entry.arguments.begin(), entry.arguments.end(), argument.name) != entry.arguments.end();
+      const bool has = argument.flag != nullptr ? (entry.defaults.*argument.flag).has_value()
+                                                : (entry.defaults.*argument.real).has_value();
+      EXPECT_EQ(read, has) << name << ": " << argument.name;
+    }
   }
 }
 

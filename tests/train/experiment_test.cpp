@@ -57,10 +57,10 @@ class Experiments : public ::testing::Test {
       : folder_(testing::temporary_directory() + "/" +
                 ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
     fs::create_directories(folder_);
-    options_.program = folder_ + "/program";
+    options_.program = {folder_ + "/program"};
     options_.out = folder_ + "/out";
-    write_file_atomically(options_.program, kProgram);
-    fs::permissions(options_.program, fs::perms::owner_all);
+    write_file_atomically(options_.program.front(), kProgram);
+    fs::permissions(options_.program.front(), fs::perms::owner_all);
   }
   std::size_t calls() const {
     const std::string path = folder_ + "/calls";
@@ -147,8 +147,8 @@ class StoppedExperiment : public Experiments {
  protected:
   // Runs in a process of its own.
   pid_t start(int patience) {
-    write_file_atomically(options_.program, kStubborn);
-    fs::permissions(options_.program, fs::perms::owner_all);
+    write_file_atomically(options_.program.front(), kStubborn);
+    fs::permissions(options_.program.front(), fs::perms::owner_all);
     write_file_atomically(folder_ + "/patience", std::to_string(patience));
     const pid_t experiment = ::fork();
     if (experiment != 0) return experiment;

@@ -151,6 +151,16 @@ TEST(Run, AnotherSeedOrNetworkIsRefusedAndSoIsASecondRunInTheFolder) {
   EXPECT_NE(error_of([&] { train::Run(dropping_network(), kTraining, setup(directory)); }), "");
 }
 
+TEST(Run, AnEpochOfAccumulatedBatchesHasSoManyFewerSteps) {
+  nn::TrainingOptions training = kTraining;
+  training.gradients.accumulate = kEpochSteps;
+  train::Run run(dropping_network(), training, {.session = {.compute_threads = 1}});
+  EXPECT_EQ(run.train_epochs(2, shuffled_points()).step, 2);
+  training.gradients.accumulate = kEpochSteps + 1;
+  train::Run other(dropping_network(), training, {.session = {.compute_threads = 1}});
+  EXPECT_NE(error_of([&] { other.train_epochs(1, shuffled_points()); }).find("do not divide"), std::string::npos);
+}
+
 TEST(Run, WhatCannotBeMeantIsRefusedByItsName) {
   train::Run run(evaluated_network(), kTraining, {.session = {.compute_threads = 1}});
   const auto refusal = [&](std::int64_t epochs, const EpochOptions& options) {

@@ -1,16 +1,33 @@
-"""Ridgeline: the data engine of the training engine of that name, for Python.
+"""Ridgeline: an engine that trains image models, and feeds them.
 
-`ridgeline.data` holds everything: datasets, transforms, samplers, `DataLoader`.
+    import ridgeline as rl
+
+    net = rl.nn.models.resnet18(num_classes=12)
+    model = rl.train.Model(net, loss=rl.nn.SoftmaxCrossEntropy(), optimizer=rl.optim.Momentum(lr=0.05))
+    model.train(16, rl.data.ImageFolder("flowers/train").shuffle().map(rl.data.RandomResizedCrop(224)).batch(64))
+
+`data` holds datasets, transforms and `DataLoader`, `nn` layers, models and losses, `optim` optimizers and schedules,
+`train` what trains, `graph` the ops of which graphs are made. Each is imported when it is first used.
 """
 
 from ._core import ArgumentError, Error, InternalError, RunError, UnreachableError, __version__
 
-__all__ = ["ArgumentError", "Error", "InternalError", "RunError", "UnreachableError", "__version__", "data"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import data, graph, nn, optim, train
+
+_LATER = ("data", "graph", "nn", "optim", "train")
+
+__all__ = ["ArgumentError", "Error", "InternalError", "RunError", "UnreachableError", "__version__", *_LATER]
 
 
 def __getattr__(name):
-    if name == "data":
+    if name in _LATER:
         import importlib
 
-        return importlib.import_module(".data", __name__)
+        return importlib.import_module("." + name, __name__)
     raise AttributeError(f"module 'ridgeline' has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

@@ -8,6 +8,7 @@
 #include "callables.h"
 #include "ridgeline/core/unreachable_error.h"
 #include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/runtime/iterator.h"
 
 namespace ridgeline::python {
 
@@ -38,6 +39,9 @@ auto building(F&& build) {
 // [(name, dtype, shape)], -1 for an extent that varies.
 nb::list columns_to_python(const data::Schema& schema);
 data::Schema columns_from_python(nb::handle columns);
+
+// Settings of an iterator by name (data/runtime/iterator_settings.h); None leaves one as it is.
+void set_iterator_options(data::IteratorOptions& options, nb::handle given);
 
 void bind_dataset(nb::module_& m);
 void bind_found(nb::module_& m);

@@ -220,9 +220,10 @@ data::Value value_of(const data::IteratorSetting& setting, nb::handle given) {
   return python::value_of("iterator", spec, given);
 }
 
-data::IteratorOptions options_of(nb::kwargs given) {
-  data::IteratorOptions options = usual_options();
-  for (const auto& [key, value] : given) {
+}  // namespace
+
+void set_iterator_options(data::IteratorOptions& options, nb::handle given) {
+  for (const auto& [key, value] : nb::borrow<nb::dict>(given)) {
     const std::string name = text_of(key);
     const data::IteratorSetting& setting = data::iterator_setting(name);
     if (value.is_none()) continue;
@@ -234,6 +235,13 @@ data::IteratorOptions options_of(nb::kwargs given) {
                   ErrorKind::usage);
     }
   }
+}
+
+namespace {
+
+data::IteratorOptions options_of(nb::kwargs given) {
+  data::IteratorOptions options = usual_options();
+  set_iterator_options(options, given);
   return options;
 }
 

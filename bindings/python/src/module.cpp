@@ -1,10 +1,16 @@
-// The extension module: what Python sees of the data engine, close to the C++ calls. The package ridgeline.data makes
-// the calls of users out of it.
+// The extension module: what Python sees of the engine, close to the C++ calls. The packages ridgeline.data, .nn,
+// .optim and .train make the calls of users out of it.
 #include <nanobind/nanobind.h>
 
 #include <exception>
 
 #include "bind.h"
+#include "train/callback.h"
+#include "train/command.h"
+#include "train/graph_values.h"
+#include "train/model.h"
+#include "train/network.h"
+#include "train/optimization.h"
 
 namespace ridgeline::python {
 namespace {
@@ -76,4 +82,11 @@ NB_MODULE(_core, m) {
   bind_dataset(m);
   bind_found(m);
   bind_iterator(m);
+  bind_graph_values(m);
+  bind_layers(m);
+  bind_optimization(m);
+  bind_network(m);
+  bind_callback(m);
+  bind_model(m);
+  bind_command(m);
 }

@@ -109,7 +109,7 @@ std::vector<Value> GraphBuilder::apply_all(std::string_view op, std::span<const 
   const OpDef& def = op_def(op);
   Node node;
   node.op = def.name;
-  if (where.known()) node.where.push_back(where);
+  if (const Location& line = line_of(where); line.known()) node.where.push_back(line);
   node.where.insert(node.where.end(), frames_.rbegin(), frames_.rend());
   try {
     std::vector<ValueType> types;
@@ -184,7 +184,7 @@ std::vector<Value> GraphBuilder::call(const std::string& name, const Graph& body
 }
 
 void GraphBuilder::update(const Value& current, const Value& next, const Location& where) {
-  const std::string line = behind_message(where);
+  const std::string line = behind_message(line_of(where));
   if (!current.is_of(*this)) throw Error("what is updated is " + current.foreign_text(*this) + line);
   const ValueInfo& target = graph_.value(current.id());
   if (!is_stored(target.kind)) {
@@ -206,10 +206,15 @@ void GraphBuilder::update(const Value& current, const Value& next, const Locatio
 void GraphBuilder::returns(std::string name, const Value& value, const Location& where) {
   if (!value.is_of(*this)) {
     throw Error("what graph " + graph_.name + " returns as " + name + " is " + value.foreign_text(*this) +
-                behind_message(where));
+                behind_message(line_of(where)));
   }
   graph_.returns.push_back({std::move(name), value.id()});
 }
+
+GraphBuilder::UserLine::UserLine(GraphBuilder& builder, Location line)
+    : builder_(builder), outer_(std::exchange(builder.user_line_, std::move(line))) {}
+
+GraphBuilder::UserLine::~UserLine() { builder_.user_line_ = std::move(outer_); }
 
 GraphBuilder::Scope::Scope(GraphBuilder& builder, std::string_view name, const Location& where)
     : builder_(builder), prefix_size_(builder.prefix_.size()), framed_(where.known()) {

@@ -112,6 +112,20 @@ class GraphBuilder {
     bool framed_;
   };
 
+  // While alive, ops are of this line, whatever the code says that adds them: it is that of a program in another
+  // language, which calls such code.
+  class UserLine {
+   public:
+    UserLine(GraphBuilder& builder, Location line);
+    ~UserLine();
+    UserLine(const UserLine&) = delete;
+    UserLine& operator=(const UserLine&) = delete;
+
+   private:
+    GraphBuilder& builder_;
+    Location outer_;
+  };
+
   // The next op is named exactly so (after the scope), made unique by a suffix if taken.
   void name_next(std::string name) { next_name_ = std::move(name); }
   // Called with every op that is added from here on, once it is part of the graph.
@@ -128,12 +142,14 @@ class GraphBuilder {
   void check_own(const Value& value, const std::string& what) const;
   Value add_argument(std::string name, ValueType type, ValueKind kind);
   std::string unique_name(const std::string& base);
+  const Location& line_of(const Location& where) const { return user_line_.known() ? user_line_ : where; }
 
   std::shared_ptr<BuilderLink> link_;
   Graph graph_;
   std::map<std::string, int> name_counts_;
   std::string prefix_;
   LocationStack frames_;
+  Location user_line_;
   std::string next_name_;
   std::function<void(const Node&)> added_;
   ValueKind result_kind_ = ValueKind::activation;

@@ -50,7 +50,8 @@ ExperimentRun run_one(const Variant& variant, std::uint64_t seed, const std::str
                       const ExperimentOptions& options, int& code) {
   ExperimentRun run;
   run.directory = (fs::path(folder) / fmt::format("{}-{}", folder_name(variant.label), seed)).string();
-  run.command = {options.program, "train"};
+  run.command = options.program;
+  run.command.emplace_back("train");
   run.command.insert(run.command.end(), options.flags.begin(), options.flags.end());
   run.command.insert(run.command.end(), variant.flags.begin(), variant.flags.end());
   run.command.push_back(fmt::format("--seed={}", seed));

@@ -16,7 +16,7 @@
 namespace ridgeline::train {
 
 struct ExperimentOptions {
-  std::string program;                     // the file of `ridgeline`
+  std::vector<std::string> program;        // what starts `ridgeline`, in front of a command
   std::string out;                         // folder of the runs and the report
   std::vector<std::uint64_t> seeds = {1};  // variants are compared seed by seed
   std::vector<std::string> flags;          // of `train`, for all variants; a variant's own come behind them

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstddef>
 #include <limits>
+#include <mutex>
 #include <optional>
 
 namespace ridgeline::train {
@@ -23,6 +24,7 @@ std::atomic<int> g_signal{0};
 std::atomic<pid_t> g_sender{0};  // of that signal
 std::atomic<Clock::rep> g_limit{kNoLimit};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free);
+std::mutex g_guarding;  // of what follows
 int g_guards = 0;
 std::array<struct sigaction, kSignals.size()> g_before;  // the first guard
 std::optional<PipeGuard> g_pipes;
@@ -44,6 +46,7 @@ void nothing(int /*signal*/) {}
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
+  const std::lock_guard lock(g_guarding);
   if (g_guards++ > 0) return;
   set_interrupted(false);
   g_pipes.emplace();
@@ -59,6 +62,7 @@ InterruptGuard::InterruptGuard() {
 }
 
 InterruptGuard::~InterruptGuard() {
+  const std::lock_guard lock(g_guarding);
   if (--g_guards > 0) return;
   for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &g_before[i], nullptr);
   g_pipes.reset();

@@ -14,7 +14,8 @@ namespace ridgeline::train {
 // (nohup) stays so. A second Ctrl-C, and a second signal of the same sender, ends the process at once: a queue and a
 // launcher that both hand one on mean the same request. The flag and the limit of time are clear when the first guard
 // begins and when the last one ends, so that one run stopped does not stop the next; within another guard they stay, as
-// the user asked the whole of it to stop. One thread.
+// the user asked the whole of it to stop. Guards of several threads are within each other: a signal stops all of their
+// runs.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -1,17 +1,20 @@
 #include "ridgeline/core/joined_names.h"
+#include "ridgeline/optim/momentum.h"
 #include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::train {
 namespace {
 
-// Where they are not given, the optimizer's own.
+// Where they are not given, the optimizer's own; of one that does not read them, those of momentum.
 SettingValue momentum_of(const Recipe& recipe) {
   const Optimization& o = recipe.optimization;
-  return o.arguments.momentum.value_or(optim::optimizer_named(o.optimizer).momentum);
+  const optim::OptimizerArguments& own = optim::optimizer_named(o.optimizer).defaults;
+  return o.arguments.momentum.value_or(own.momentum.value_or(optim::Momentum{}.momentum));
 }
 SettingValue nesterov_of(const Recipe& recipe) {
   const Optimization& o = recipe.optimization;
-  return o.arguments.nesterov.value_or(optim::optimizer_named(o.optimizer).nesterov);
+  const optim::OptimizerArguments& own = optim::optimizer_named(o.optimizer).defaults;
+  return o.arguments.nesterov.value_or(own.nesterov.value_or(optim::Momentum{}.nesterov));
 }
 
 }  // namespace

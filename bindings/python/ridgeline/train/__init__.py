@@ -1,0 +1,22 @@
+"""What trains: models, callbacks, checkpoints.
+
+    model = rl.train.Model(net, loss=rl.nn.SoftmaxCrossEntropy(label_smoothing=0.1),
+                           optimizer=rl.optim.Momentum(lr=rl.optim.Cosine(0.05, warmup=1)))
+    model.train(16, data, callbacks=[rl.train.Checkpoint("runs/flowers"), rl.train.Progress()])
+    print(model.eval(val)["top_1"], model.predict("photo.jpg")[0])
+    model.export("flowers.rdgm")
+
+A program that is killed and started again goes on from its newest checkpoint and ends with the bytes of one that was
+not. Training runs without Python's lock; callbacks run with it, on the thread that called train().
+"""
+
+from .._core import RunView as Run
+from ._callbacks import Callback, Checkpoint, Progress
+from ._model import ClassProbability, Model, Result, WeightMatch, devices, metrics
+
+__all__ = ["Callback", "Checkpoint", "ClassProbability", "Model", "Progress", "Result", "Run", "WeightMatch",
+           "devices", "metrics"]
+
+
+def __dir__():
+    return __all__
