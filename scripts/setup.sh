@@ -6,26 +6,37 @@
 #   scripts/setup.sh --tests      and OpenMPI, and numpy and Pillow in .venv/, which some tests use as oracles
 #   scripts/setup.sh --cuda       and NVIDIA's compiler in .deps/cuda, where CUDA_HOME and /usr/local/cuda have none
 #   scripts/setup.sh --check      and clang-format and clang-tidy in .venv/
+#   scripts/setup.sh --cross aarch64   what a build for 64-bit Arm needs: Debian's cross compiler, qemu, and the arm64
+#                                 libraries in .deps/aarch64/sysroot (docs/arm.md); no oneDNN
 #
 # Debian's packages are taken as the release ships them. What comes from PyPI is pinned and checked by hash.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
 
-tests=0 check=0 cuda=0 with_onednn=1
-for argument in "$@"; do
-  case $argument in
+tests=0 check=0 cuda=0 with_onednn=1 cross=
+[[ $(uname -m) == x86_64 ]] || with_onednn=0  # its wheels are for x86-64
+while (($#)); do
+  case $1 in
     --tests) tests=1 ;;
     --check) check=1 ;;
     --cuda) cuda=1 ;;
     --no-onednn) with_onednn=0 ;;
-    *) die "scripts/setup.sh: unknown flag $argument (allowed: --tests, --check, --cuda, --no-onednn)" ;;
+    --cross)
+      cross=${2:-}
+      [[ $cross == aarch64 ]] || die "scripts/setup.sh: --cross '$cross' (allowed: aarch64)"
+      with_onednn=0
+      shift
+      ;;
+    *) die "scripts/setup.sh: unknown flag $1 (allowed: --tests, --check, --cuda, --no-onednn, --cross aarch64)" ;;
   esac
+  shift
 done
 
-packages=(g++ cmake ninja-build pkg-config git make libjpeg-dev libpng-dev libwebp-dev zlib1g-dev libcurl4-openssl-dev
-  libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libyaml-cpp-dev libhwy-dev libgtest-dev libgmock-dev
-  libbenchmark-dev python3 python3-venv python3-pip unzip)
+tools=(g++ cmake ninja-build pkg-config git make python3 python3-venv python3-pip unzip)
+libraries=(libjpeg-dev libpng-dev libwebp-dev zlib1g-dev libcurl4-openssl-dev libfmt-dev libspdlog-dev
+  nlohmann-json3-dev libcli11-dev libyaml-cpp-dev libhwy-dev libgtest-dev libgmock-dev libbenchmark-dev)
+packages=("${tools[@]}" "${libraries[@]}")
 onednn_version=2023.2.0
 onednn=.deps/onednn
 did=()  # what this run installed
@@ -71,7 +82,6 @@ python() {
 # library under three names: one is kept.
 install_onednn() {
   [[ $(cat $onednn/version 2>/dev/null) == "$onednn_version" && -s $onednn/lib/libdnnl.so.3 ]] && return 0
-  [[ $(uname -m) == x86_64 ]] || die "the oneDNN wheels are for x86_64, this machine is $(uname -m)"
   say packages "fetching oneDNN $onednn_version from PyPI"
   local python work log
   python=$(python) || die "no python3 with pip (Debian: apt-get install python3 python3-pip)"
@@ -147,7 +157,9 @@ install_into_venv() {
 }
 
 if ((tests)); then packages+=(openmpi-bin); fi  # mpirun and the library; nothing is compiled against it
+if [[ -n $cross ]]; then packages=("${tools[@]}" g++-aarch64-linux-gnu qemu-user-static); fi
 install_packages
+if [[ -n $cross ]]; then scripts/sysroot.sh libc6-dev "libstdc++6" libgomp1 "${libraries[@]}"; fi
 if ((with_onednn)); then install_onednn; fi
 if ((cuda)); then install_cuda; fi
 if ((tests)); then install_into_venv tests; fi

@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <unistd.h>
-#include <xmmintrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +15,7 @@
 
 #include "ridgeline/core/control_group.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/processor.h"
 #include "ridgeline/core/team_recording.h"
 #include "ridgeline/core/worker_team.h"
 
@@ -48,28 +48,26 @@ bool within_region_of_openmp() {
 
 // How a thread handled denormals before the first scope that it works for.
 thread_local int t_flushing = 0;  // scopes
-thread_local unsigned t_own_setting = 0;
+thread_local FloatMode t_own_setting = 0;
 
 // Rounds of waiting before a thread sleeps. Measured in docs/core.md: with data workers on the same cores the default
 // of the library (billions) makes a step three times as slow, and sleeping at once costs a step without workers
 // nothing.
 [[maybe_unused]] constexpr const char* kSpinCount = "1000";
 
-constexpr unsigned kFlushBits = 0x8040;  // FTZ and DAZ of MXCSR
-
 void start_flushing() {
   if (t_flushing++ > 0) return;
-  t_own_setting = _mm_getcsr();
-  _mm_setcsr(t_own_setting | kFlushBits);
+  t_own_setting = float_mode();
+  set_float_mode(t_own_setting | kFlushSubnormals);
 }
 
 // OpenMP may have replaced a thread of the team in the meantime. The new one has never had a setting of its own: it
 // gets `otherwise`, the caller's, which it would have started with outside.
-void stop_flushing(unsigned otherwise) {
+void stop_flushing(FloatMode otherwise) {
   if (t_flushing == 0) {
-    _mm_setcsr(otherwise);
+    set_float_mode(otherwise);
   } else if (--t_flushing == 0) {
-    _mm_setcsr(t_own_setting);
+    set_float_mode(t_own_setting);
   }
 }
 
@@ -234,9 +232,9 @@ ComputeScope::~ComputeScope() {
 void ComputeScope::leave() {
   t_team = outer_;
 #if defined(RIDGELINE_STD_THREADS)
-  stop_flushing(_mm_getcsr());
+  stop_flushing(float_mode());
 #else
-  const unsigned own = t_flushing == 1 ? t_own_setting : _mm_getcsr();
+  const FloatMode own = t_flushing == 1 ? t_own_setting : float_mode();
   on_each_thread(threads_, [own] { stop_flushing(own); });
   omp_set_num_threads(max_threads_);
   omp_set_dynamic(dynamic_ ? 1 : 0);
@@ -323,7 +321,7 @@ void parallel_items(std::int64_t n, FunctionRef<void(int)> begin, FunctionRef<vo
   });
 }
 
-FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | kFlushBits); }
-FlushDenormals::~FlushDenormals() { _mm_setcsr(saved_); }
+FlushDenormals::FlushDenormals() : saved_(float_mode()) { set_float_mode(saved_ | kFlushSubnormals); }
+FlushDenormals::~FlushDenormals() { set_float_mode(saved_); }
 
 }  // namespace ridgeline

@@ -84,7 +84,7 @@ class FlushDenormals {
   FlushDenormals& operator=(const FlushDenormals&) = delete;
 
  private:
-  unsigned saved_;
+  std::uint64_t saved_;
 };
 
 }  // namespace ridgeline

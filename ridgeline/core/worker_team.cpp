@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <strings.h>
-#include <xmmintrin.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include <system_error>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/processor.h"
 
 namespace ridgeline {
 namespace {
@@ -50,7 +50,7 @@ class Waiting {
     const Clock::time_point begin = Clock::now();
     for (Clock::time_point last = begin; g_asleep.load(std::memory_order_relaxed) == 0;) {
       for (int i = 0; i < kLooks; ++i) {
-        _mm_pause();
+        pause_while_waiting();
         seen = value.load(std::memory_order_acquire);
         if (seen != old) break;
       }

@@ -408,7 +408,7 @@ TEST(TileProducts, MovesPutEveryValueInTheSamePlace) {
       for (std::int64_t r = 0; r < 32; ++r) rows[r] = r == 7 || r == 20 ? nullptr : from.data() + r * 100;
       if (length <= 16) {
         keep(kTileValues,
-             [&](bfloat16* out) { (code.turns_a ? vector_tile_moves() : code).transpose(rows, 3, length, out); });
+             [&](bfloat16* out) { (code.turns_a ? tile_code(Tiles::amx) : code).transpose(rows, 3, length, out); });
       }
       if (length <= 32) {
         keep(kTileValues, [&](bfloat16* out) { code.pair_columns(from.data(), 100, 11, length, out); });

@@ -1,13 +1,12 @@
 #include "ridgeline/comm/shared/buffers.h"
 
-#include <emmintrin.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "ridgeline/comm/reduce.h"
+#include "ridgeline/comm/shared/stores.h"
 
 namespace ridgeline::comm {
 namespace {
@@ -21,19 +20,9 @@ std::int64_t in_pages(std::int64_t bytes) {
   return std::max<std::int64_t>(1, (bytes + page - 1) / page) * page;
 }
 
-void store_past_the_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
-  const std::size_t head = std::min(bytes, (16 - reinterpret_cast<std::uintptr_t>(to) % 16) % 16);
-  std::memcpy(to, from, head);
-  std::size_t at = head;
-  for (; at + 16 <= bytes; at += 16)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
-  std::memcpy(to + at, from + at, bytes - at);
-}
-
 // A block that is read soon: the processor's own prefetch ends at a page.
 void ask_for(const std::byte* block) {
-  for (std::int64_t line = 0; line < kBlockBytes; line += 64)
-    _mm_prefetch(reinterpret_cast<const char*>(block) + line, _MM_HINT_T0);
+  for (std::int64_t line = 0; line < kBlockBytes; line += 64) __builtin_prefetch(block + line);
 }
 
 // Elements [begin, end) of every rank's values, combined block by block: give(its first element, the result, bytes).
@@ -85,7 +74,7 @@ void reduce_parts(const SharedBuffer& buffer, int size, std::int64_t offset, std
                    for (int r = 0; r < size; ++r)
                      store_past_the_caches(buffer.part(r) + offset + at * element, block, bytes);
                  });
-  _mm_sfence();
+  finish_stores();
 }
 
 void reduce_part(const SharedBuffer& buffer, int size, std::int64_t offset, std::int64_t begin, std::int64_t end,
@@ -96,7 +85,7 @@ void reduce_part(const SharedBuffer& buffer, int size, std::int64_t offset, std:
                  [&](std::int64_t at, const std::byte* block, std::size_t bytes) {
                    store_past_the_caches(to + (at - begin) * element, block, bytes);
                  });
-  _mm_sfence();
+  finish_stores();
 }
 
 void copy_part(void* to, const std::byte* from, std::int64_t bytes) {
@@ -105,7 +94,7 @@ void copy_part(void* to, const std::byte* from, std::int64_t bytes) {
     ask_for(from + at + kAhead);
     store_past_the_caches(out + at, from + at, static_cast<std::size_t>(std::min(kBlockBytes, bytes - at)));
   }
-  _mm_sfence();
+  finish_stores();
 }
 
 }  // namespace ridgeline::comm

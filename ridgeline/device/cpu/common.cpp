@@ -5,7 +5,8 @@
 namespace ridgeline::device {
 
 std::string own_name(std::string_view op) {
-  return "own " + std::string(op) + (active_isa() == Isa::avx2 ? " avx2" : " avx3");
+  const Isa isa = active_isa();
+  return "own " + std::string(op) + (isa == Isa::neon ? " neon" : isa == Isa::avx2 ? " avx2" : " avx3");
 }
 
 }  // namespace ridgeline::device

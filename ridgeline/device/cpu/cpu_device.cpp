@@ -228,8 +228,10 @@ std::string CpuDevice::architecture() const { return std::string(device::name_of
 std::string CpuDevice::describe() {
   std::string isas;
   for (device::Isa isa : device::machine_isas()) isas += (isas.empty() ? "" : ", ") + std::string(device::name_of(isa));
+  const std::string further = device::further_instructions();
   return std::to_string(available_cores()) + " cores, instruction sets " + isas +
-         " (in use: " + std::string(device::name_of(device::active_isa())) + ")";
+         " (in use: " + std::string(device::name_of(device::active_isa())) +
+         (further.empty() ? "" : "; the processor also has " + further) + ")";
 }
 
 bool CpuDevice::fast_bf16() { return device::bf16_products_rate() > 1; }

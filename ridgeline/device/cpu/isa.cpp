@@ -1,71 +1,18 @@
 #include "ridgeline/device/cpu/isa.h"
 
-#include <cpuid.h>
 #include <hwy/highway.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/cpu/isa_machine.h"
 
 namespace ridgeline::device {
 namespace {
-
-constexpr Isa kAll[] = {Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx};
-
-// Why tiles cannot be used here; empty where they can. They need the processor's bf16 tiles, an operating system that
-// saves them (bits 17 and 18 of XCR0), and its permission, which is given to a process once it has asked: the memory
-// for signal handlers must hold the tiles, too, from then on.
-std::string amx_missing() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  constexpr unsigned kAmxBf16 = 1u << 22;
-  constexpr unsigned kAmxTile = 1u << 24;
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & kAmxBf16) || !(d & kAmxTile)) {
-    return "the processor has no bf16 tiles";
-  }
-  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return "the operating system does not save the tiles";
-  unsigned low = 0, high = 0;
-  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  constexpr unsigned kTileState = 3u << 17;
-  if ((low & kTileState) != kTileState) return "the operating system does not save the tiles";
-  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
-  constexpr long kTileData = 18;
-  if (::syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0) {
-    return "the operating system gives no permission for the tiles: " + std::string(std::strerror(errno));
-  }
-  return "";
-}
-
-// Asked once a process: permission is the process's.
-const std::string& amx_missing_once() {
-  static const std::string missing = amx_missing();
-  return missing;
-}
-
-std::vector<Isa> detect() {
-  std::vector<Isa> isas;
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) {
-    throw Error("this processor has no AVX2 and FMA instructions; Ridgeline needs an x86-64-v3 machine");
-  }
-  isas.push_back(Isa::avx2);
-  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-      !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl") ||
-      !__builtin_cpu_supports("avx512cd")) {
-    return isas;
-  }
-  isas.push_back(Isa::avx512);
-  if (!__builtin_cpu_supports("avx512bf16")) return isas;
-  isas.push_back(Isa::avx512_bf16);
-  if (amx_missing_once().empty()) isas.push_back(Isa::amx);
-  return isas;
-}
 
 std::string list_of(std::span<const Isa> isas) {
   std::string text;
@@ -73,11 +20,9 @@ std::string list_of(std::span<const Isa> isas) {
   return text;
 }
 
-// Highway has one AVX-512 target for all of ours; bf16 and tile kernels are files of their own.
 void limit_highway(Isa isa) {
   hwy::SetSupportedTargetsForTest(0);
-  const std::int64_t above = isa == Isa::avx2 ? (HWY_AVX3 | HWY_AVX3_DL) : 0;
-  hwy::SetSupportedTargetsForTest(hwy::SupportedTargets() & ~above);
+  hwy::SetSupportedTargetsForTest(hwy::SupportedTargets() & ~highway_targets_above(isa));
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
@@ -86,13 +31,15 @@ Isa choose() {
   const char* wanted = std::getenv("RIDGELINE_ISA");
   Isa isa = isas.back();
   if (wanted != nullptr && *wanted != '\0') {
-    const auto named = std::find_if(std::begin(kAll), std::end(kAll), [&](Isa i) { return name_of(i) == wanted; });
-    if (named == std::end(kAll)) {
-      throw Error("RIDGELINE_ISA is '" + std::string(wanted) + "' (allowed: " + list_of(kAll) + ")", ErrorKind::usage);
+    const std::span<const Isa> all = architecture_isas();
+    const auto named = std::find_if(all.begin(), all.end(), [&](Isa i) { return name_of(i) == wanted; });
+    if (named == all.end()) {
+      throw Error("RIDGELINE_ISA is '" + std::string(wanted) + "' (allowed: " + list_of(all) + ")", ErrorKind::usage);
     }
     if (std::find(isas.begin(), isas.end(), *named) == isas.end()) {
-      const std::string why = *named == Isa::amx && !amx_missing_once().empty() ? ": " + amx_missing_once() : "";
-      throw Error("RIDGELINE_ISA=" + std::string(wanted) + ", but this machine has only " + list_of(isas) + why,
+      const std::string why = why_missing(*named);
+      throw Error("RIDGELINE_ISA=" + std::string(wanted) + ", but this machine has only " + list_of(isas) +
+                      (why.empty() ? "" : ": " + why),
                   ErrorKind::usage);
     }
     isa = *named;
@@ -106,8 +53,6 @@ std::atomic<Isa>& in_force() {
   return isa;
 }
 
-// Zen 4 and 5 make a dot product of two pairs in the time of a multiply-add, twice the products; Intel's processors
-// take four times as long for it, half the products.
 bool dots_are_fast() {
   const char* wanted = std::getenv("RIDGELINE_BF16_DOTS");
   if (wanted != nullptr && *wanted != '\0') {
@@ -116,8 +61,7 @@ bool dots_are_fast() {
     if (name == "slow") return false;
     throw Error("RIDGELINE_BF16_DOTS is '" + std::string(name) + "' (allowed: fast, slow)", ErrorKind::usage);
   }
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx && c == signature_AMD_ecx && d == signature_AMD_edx;
+  return makers_dots_are_fast();
 }
 
 std::atomic<bool>& fast_dots() {
@@ -129,6 +73,7 @@ std::atomic<bool>& fast_dots() {
 
 std::string_view name_of(Isa isa) {
   switch (isa) {
+    case Isa::neon: return "neon";
     case Isa::avx2: return "avx2";
     case Isa::avx512: return "avx512";
     case Isa::avx512_bf16: return "avx512_bf16";
@@ -138,7 +83,7 @@ std::string_view name_of(Isa isa) {
 }
 
 std::span<const Isa> machine_isas() {
-  static const std::vector<Isa> isas = detect();
+  static const std::vector<Isa> isas = detect_isas();
   return isas;
 }
 
@@ -149,18 +94,6 @@ bool fast_bf16_dots() { return active_isa() >= Isa::avx512_bf16 && fast_dots(); 
 int bf16_products_rate() {
   if (active_isa() == Isa::amx) return 8;
   return fast_bf16_dots() ? 2 : 1;
-}
-
-std::string processor_name() {
-  constexpr unsigned kFirst = 0x80000002;
-  unsigned words[12] = {};
-  for (unsigned i = 0; i < 3; ++i) {
-    if (!__get_cpuid(kFirst + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3])) return "";
-  }
-  char text[sizeof words + 1] = {};
-  std::memcpy(text, words, sizeof words);
-  const std::string name(text);
-  return name.substr(std::min(name.find_first_not_of(' '), name.size()));
 }
 
 void force_isa_for_test(Isa isa) {

@@ -1,9 +1,10 @@
 // ridgeline/device/cpu/isa.h
 //
 // Which instruction set the CPU kernels use: the best that machine and operating system have, or the one that
-// RIDGELINE_ISA=avx2|avx512|avx512_bf16|amx forces. Chosen once a process, at the first question; own kernels (Highway)
-// are limited to it here, the kernel library by its file. And whether its bf16 dot products are worth their while: by
-// the processor's maker, or as RIDGELINE_BF16_DOTS=fast|slow says. Any thread may ask.
+// RIDGELINE_ISA forces: avx2, avx512, avx512_bf16 or amx on x86-64, neon on 64-bit Arm. Chosen once a process, at the
+// first question; own kernels (Highway) are limited to it here, the kernel library by its file. And whether its bf16
+// dot products are worth their while: by the processor's maker, or as RIDGELINE_BF16_DOTS=fast|slow says. Any thread
+// may ask.
 #pragma once
 
 #include <span>
@@ -13,16 +14,17 @@
 namespace ridgeline::device {
 
 enum class Isa {
+  neon,         // of 64-bit Arm, which has no other here
   avx2,         // x86-64-v3: AVX2, FMA, BMI
   avx512,       // F, BW, DQ, VL, CD
   avx512_bf16,  // and bf16 dot products
   amx,          // and bf16 tiles
 };
 
-// "avx2", "avx512", "avx512_bf16", "amx"
+// "neon", "avx2", "avx512", "avx512_bf16", "amx"
 std::string_view name_of(Isa isa);
 
-// The instruction sets that this machine can run, lowest first. An Error on a machine without AVX2 and FMA.
+// The instruction sets that this machine can run, lowest first. An Error on an x86-64 machine without AVX2 and FMA.
 std::span<const Isa> machine_isas();
 
 // The instruction set in force. The first call reads RIDGELINE_ISA: an unknown name, or one the machine lacks, is an
@@ -40,6 +42,9 @@ int bf16_products_rate();
 
 // As the processor calls itself: "Intel(R) Xeon(R) Processor"; "" where it does not say.
 std::string processor_name();
+
+// What else the machine has that no kernel uses yet: "dotprod, bf16, sve"; "" for nothing. For reports.
+std::string further_instructions();
 
 // Puts another one in force for kernels that are made from now on (not for those of the kernel library). For tests.
 void force_isa_for_test(Isa isa);

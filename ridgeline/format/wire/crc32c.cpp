@@ -3,12 +3,6 @@
 #include <array>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <nmmintrin.h>
-#endif
-
-#include "ridgeline/core/error.h"
-
 namespace ridgeline {
 namespace {
 
@@ -60,30 +54,5 @@ std::uint32_t crc32c_by_table(std::span<const std::uint8_t> bytes, std::uint32_t
   for (; n > 0; ++p, --n) state = (state >> 8) ^ kTables[0][(state ^ *p) & 0xffu];
   return ~state;
 }
-
-#if defined(__x86_64__)
-
-bool crc32c_has_instruction() { return __builtin_cpu_supports("sse4.2") != 0; }
-
-__attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(std::span<const std::uint8_t> bytes,
-                                                                      std::uint32_t crc) {
-  const std::uint8_t* p = bytes.data();
-  std::size_t n = bytes.size();
-  std::uint64_t state = ~crc;
-  for (; n >= 8; p += 8, n -= 8) state = _mm_crc32_u64(state, load64(p));
-  auto narrow = static_cast<std::uint32_t>(state);
-  for (; n > 0; ++p, --n) narrow = _mm_crc32_u8(narrow, *p);
-  return ~narrow;
-}
-
-#else
-
-bool crc32c_has_instruction() { return false; }
-
-std::uint32_t crc32c_by_instruction(std::span<const std::uint8_t>, std::uint32_t) {
-  RIDGELINE_CHECK(false, "this processor has no CRC-32C instruction");
-}
-
-#endif
 
 }  // namespace ridgeline

@@ -87,10 +87,12 @@ HWY_INLINE V16 scaled_sum(V16 cb, V16 cr, int a, int b) {
   const V16 factors = hn::BitCast(d16, hn::Set(d32, static_cast<std::int32_t>(both)));
   const auto round = hn::Set(d32, 1 << 15);
   auto rest0 = hn::Zero(d32), rest1 = hn::Zero(d32);
-  const auto low = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveLower(d16, cb, cr), factors, round, rest0);
-  const auto high = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveUpper(d16, cb, cr), factors, round, rest1);
-  return hn::ReorderDemote2To(d16, hn::ShiftRight<16>(hn::RearrangeToOddPlusEven(low, rest0)),
-                              hn::ShiftRight<16>(hn::RearrangeToOddPlusEven(high, rest1)));
+  // The sums begin with zero: only x86 keeps their lanes in place from the beginning.
+  const auto zero = hn::Zero(d32);
+  const auto low = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveLower(d16, cb, cr), factors, zero, rest0);
+  const auto high = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveUpper(d16, cb, cr), factors, zero, rest1);
+  return hn::ReorderDemote2To(d16, hn::ShiftRight<16>(hn::Add(hn::RearrangeToOddPlusEven(low, rest0), round)),
+                              hn::ShiftRight<16>(hn::Add(hn::RearrangeToOddPlusEven(high, rest1), round)));
 }
 
 #endif

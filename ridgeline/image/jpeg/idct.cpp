@@ -65,9 +65,11 @@ HWY_INLINE V32 rotate(V16 pairs, int even, int odd, V32 sum) {
 #if HWY_TARGET == HWY_AVX3_DL
   return V32{_mm512_dpwssd_epi32(sum.raw, pairs.raw, words.raw)};
 #else
+  // The sum begins with zero: only x86 keeps its lanes in place from the beginning.
   V32 rest = hn::Zero(d32);
   const V16 factors = hn::BitCast(D16(), words);
-  return hn::RearrangeToOddPlusEven(hn::ReorderWidenMulAccumulate(d32, pairs, factors, sum, rest), rest);
+  const V32 products = hn::ReorderWidenMulAccumulate(d32, pairs, factors, hn::Zero(d32), rest);
+  return hn::Add(sum, hn::RearrangeToOddPlusEven(products, rest));
 #endif
 }
 
@@ -187,8 +189,12 @@ HWY_INLINE V8 two_columns(V16 first, V16 second) {
   const V8 v{_mm512_packs_epi16(first.raw, second.raw)};
 #elif HWY_TARGET <= HWY_AVX2
   const V8 v{_mm256_packs_epi16(first.raw, second.raw)};
-#else
+#elif HWY_ARCH_X86
   const V8 v{_mm_packs_epi16(first.raw, second.raw)};
+#else
+  const hn::Rebind<std::int8_t, D16> half;
+  const hn::Twice<decltype(half)> whole;
+  const V8 v = hn::BitCast(D8(), hn::Combine(whole, hn::DemoteTo(half, second), hn::DemoteTo(half, first)));
 #endif
   return hn::Xor(v, hn::Set(D8(), 128));  // + 128
 }

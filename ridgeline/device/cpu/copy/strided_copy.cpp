@@ -1,7 +1,5 @@
 #include "ridgeline/device/cpu/copy/strided_copy.h"
 
-#include <emmintrin.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -12,41 +10,51 @@ namespace ridgeline::device {
 namespace {
 
 // A square whose rows fill 16 bytes, with rows and columns exchanged: `from` and `to` are the distances of its rows. By
-// halves: pairs of elements, pairs of those, and so on. SSE2, which every x86-64 has.
+// halves: pairs of elements, pairs of those, and so on, in vectors that every processor has.
 template <class T>
 constexpr std::int64_t kSquare = sizeof(T) == 2 || sizeof(T) == 4 ? 16 / static_cast<std::int64_t>(sizeof(T)) : 0;
 
-__m128i load_row(const void* at) { return _mm_loadu_si128(static_cast<const __m128i*>(at)); }
-void store_row(void* at, __m128i row) { _mm_storeu_si128(static_cast<__m128i*>(at), row); }
+using Eight = std::uint16_t __attribute__((vector_size(16)));
+using Four = std::uint32_t __attribute__((vector_size(16)));
 
-void turn_square(const std::uint16_t* in, std::int64_t from, std::uint16_t* out, std::int64_t to) {
-  __m128i a[8], b[8];
-  for (int i = 0; i < 8; ++i) a[i] = load_row(in + i * from);
-  for (int i = 0; i < 4; ++i) {
-    b[2 * i] = _mm_unpacklo_epi16(a[i], a[i + 4]);
-    b[2 * i + 1] = _mm_unpackhi_epi16(a[i], a[i + 4]);
-  }
-  for (int i = 0; i < 4; ++i) {
-    a[2 * i] = _mm_unpacklo_epi16(b[i], b[i + 4]);
-    a[2 * i + 1] = _mm_unpackhi_epi16(b[i], b[i + 4]);
-  }
-  for (int i = 0; i < 4; ++i) {
-    store_row(out + 2 * i * to, _mm_unpacklo_epi16(a[i], a[i + 4]));
-    store_row(out + (2 * i + 1) * to, _mm_unpackhi_epi16(a[i], a[i + 4]));
+Eight lower_pairs(Eight a, Eight b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
+Eight upper_pairs(Eight a, Eight b) { return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15); }
+Four lower_pairs(Four a, Four b) { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
+Four upper_pairs(Four a, Four b) { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
+
+template <class Row, int kRows>
+void pair_rows(const Row* in, Row* out) {
+  for (int i = 0; i < kRows / 2; ++i) {
+    out[2 * i] = lower_pairs(in[i], in[i + kRows / 2]);
+    out[2 * i + 1] = upper_pairs(in[i], in[i + kRows / 2]);
   }
 }
 
+template <class Row, int kRows, class T>
+void load_rows(const T* in, std::int64_t from, Row* rows) {
+  for (int i = 0; i < kRows; ++i) std::memcpy(rows + i, in + i * from, sizeof(Row));
+}
+
+template <class Row, int kRows, class T>
+void store_rows(const Row* rows, T* out, std::int64_t to) {
+  for (int i = 0; i < kRows; ++i) std::memcpy(out + i * to, rows + i, sizeof(Row));
+}
+
+void turn_square(const std::uint16_t* in, std::int64_t from, std::uint16_t* out, std::int64_t to) {
+  Eight a[8], b[8];
+  load_rows<Eight, 8>(in, from, a);
+  pair_rows<Eight, 8>(a, b);
+  pair_rows<Eight, 8>(b, a);
+  pair_rows<Eight, 8>(a, b);
+  store_rows<Eight, 8>(b, out, to);
+}
+
 void turn_square(const std::uint32_t* in, std::int64_t from, std::uint32_t* out, std::int64_t to) {
-  __m128i a[4], b[4];
-  for (int i = 0; i < 4; ++i) a[i] = load_row(in + i * from);
-  for (int i = 0; i < 2; ++i) {
-    b[2 * i] = _mm_unpacklo_epi32(a[i], a[i + 2]);
-    b[2 * i + 1] = _mm_unpackhi_epi32(a[i], a[i + 2]);
-  }
-  for (int i = 0; i < 2; ++i) {
-    store_row(out + 2 * i * to, _mm_unpacklo_epi32(b[i], b[i + 2]));
-    store_row(out + (2 * i + 1) * to, _mm_unpackhi_epi32(b[i], b[i + 2]));
-  }
+  Four a[4], b[4];
+  load_rows<Four, 4>(in, from, a);
+  pair_rows<Four, 4>(a, b);
+  pair_rows<Four, 4>(b, a);
+  store_rows<Four, 4>(a, out, to);
 }
 
 }  // namespace

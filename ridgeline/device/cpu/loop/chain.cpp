@@ -239,9 +239,11 @@ std::size_t run_calls(const ChainCall* calls, std::size_t count) {
   const std::size_t eight = 8 * hn::Lanes(d);
   std::size_t i = 0;
   for (; i + eight <= count; i += eight) first(calls, i, v, v, v, v, v, v, v, v);
-  // The compiler takes the vectors that go from step to step for arguments of the next function and clears nothing.
-  // Code of the machine's first instruction set would wait for their upper halves, and so for what they wait for.
+    // The compiler takes the vectors that go from step to step for arguments of the next function and clears nothing.
+    // Code of the machine's first instruction set would wait for their upper halves, and so for what they wait for.
+#if HWY_ARCH_X86
   _mm256_zeroupper();
+#endif
   return i;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
@@ -159,7 +160,8 @@ KernelChoice make_loop_kernel(const KernelRequest& request) {
     kernel = std::make_unique<PaddedLoopKernel>(std::move(expression), std::move(program), layout, shape, results);
   else
     kernel = std::make_unique<LoopKernel>(std::move(program), shape.elements(), results);
-  kernel->name = "own " + request.def.name + (active_isa() == Isa::avx2 ? " avx2" : " avx512");
+  // All sets from AVX-512 on run the same code.
+  kernel->name = "own " + request.def.name + " " + std::string(name_of(std::min(active_isa(), Isa::avx512)));
   kernel->input_layouts = std::move(input_layouts);
   kernel->output_layouts = std::move(output_layouts);
   return kernel;

@@ -13,10 +13,12 @@
 
 #include "hwy/highway.h"
 #include "ridgeline/core/random.h"
+#include "ridgeline/device/cpu/larger-inl.h"
 #include "ridgeline/device/cpu/storage-inl.h"
 #include "ridgeline/graph/loop/float_math.h"
 
-// Highway's baseline (one lane, no wide products) is never dispatched to: device/cpu/isa.h demands AVX2.
+// Highway's baseline (one lane, no wide products) is never dispatched to: on x86-64 device/cpu/isa.h demands
+// AVX2.
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 HWY_BEFORE_NAMESPACE();
@@ -186,13 +188,12 @@ struct Div {
   HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Div(x, y); }
 };
 
-// x where x > y or x is NaN, else y. The processor's own maximum (of x86: x > y ? x : y) loses the first one's NaN
-// only.
+// x where x > y or x is NaN, else y.
 struct Max {
-  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElse(hn::IsNaN(x), x, hn::Max(x, y)); }
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElse(hn::IsNaN(x), x, larger(x, y)); }
 };
 struct Min {
-  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(x, y)); }
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElse(hn::IsNaN(x), x, smaller(x, y)); }
 };
 
 struct Less {

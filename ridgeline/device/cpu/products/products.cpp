@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::products::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET <= HWY_AVX2
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 namespace storage = device::HWY_NAMESPACE;
 using storage::for_lanes;
@@ -147,7 +147,7 @@ HWY_INLINE void copy_row(const Value* from, std::int64_t columns, float* to) {
     hn::StoreU(storage::load(d, from + last), d, to + last);
   };
   if (columns >= kLanes) return vectors(Tag());
-  if (columns >= 8) return vectors(hn::FixedTag<float, 8>());
+  if (columns >= 8) return vectors(hn::CappedTag<float, 8>());
   if (columns >= 4) return vectors(hn::FixedTag<float, 4>());
   vectors(hn::FixedTag<float, 1>());
 }
@@ -241,9 +241,13 @@ void zero(void* to, std::int64_t bytes) {
 
 template <class Value>
 void slice(const Value* from, std::int64_t n, float* to, std::int64_t slice) {
-  const hn::FixedTag<float, 8> eight;
+  constexpr std::int64_t kStored = 8;  // more than a block has: the next one overwrites what is beyond it
+  const hn::CappedTag<float, kStored> d;
   std::int64_t j = 0;
-  for (; j + 8 <= n; j += kBlockRows, to += slice) hn::StoreU(storage::load(eight, from + j), eight, to);
+  for (; j + kStored <= n; j += kBlockRows, to += slice) {
+    for (std::int64_t i = 0; i < kStored; i += static_cast<std::int64_t>(hn::Lanes(d)))
+      hn::StoreU(storage::load(d, from + j + i), d, to + i);
+  }
   for (; j < n; j += kBlockRows, to += slice) copy_row(from + j, std::min<std::int64_t>(n - j, kBlockRows), to);
 }
 
@@ -254,7 +258,7 @@ const ProductCode kCode = {{kMoves<float>}, kMoves<bfloat16>, kLanes, kLanes* kB
 
 const ProductCode* find_code() { return &kCode; }
 
-#else  // below AVX2 no kernel is made (see isa.h), so none is compiled
+#else  // below AVX2 and NEON no kernel is made (isa.h), so none is compiled
 
 const ProductCode* find_code() { return nullptr; }
 

@@ -27,9 +27,9 @@ using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag()));
 
-// Rows and vectors of a block of accumulators: 24 of 32 registers with AVX-512, 12 of 16 with AVX2.
+// Rows and vectors of a block of accumulators: 24 of 32 registers with AVX-512 and NEON, 12 of 16 with AVX2.
 constexpr int kBlockRows = 6;
-constexpr int kBlockVectors = kLanes == 16 ? 4 : 2;
+constexpr int kBlockVectors = HWY_ARCH_X86 && kLanes < 16 ? 2 : 4;
 constexpr int kPanel = kBlockVectors * kLanes;
 
 // f(0), ..., f(N - 1), the argument a constant.

@@ -196,10 +196,15 @@ enum class Tiles {
   scalar,  // plain loops
 };
 const TileCode& tile_code(Tiles tiles);
-const TileCode& amx_tile_code();       // only where the machine has tiles
-const TileCode& dot_tile_code();       // only where it has bf16 dot products
-const TileMoves& vector_tile_moves();  // only where it has bf16 dot products
 const TileCode& scalar_tile_code();
+// The others, from the architecture's file; null where it has none of the kind. Their use is for machines that have the
+// instructions.
+const TileCode* machine_tile_code(Tiles tiles);
+
+// Of x86-64: tiles_amx.cpp, tiles_dots_avx512.cpp and moves_avx512.cpp, which both take.
+const TileCode& amx_tile_code();
+const TileCode& dot_tile_code();
+const TileMoves& vector_tile_moves();
 
 // While alive, the calling thread may multiply.
 class TileScope {

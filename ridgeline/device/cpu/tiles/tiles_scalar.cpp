@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/device/cpu/tiles/products-inl.h"
 
 namespace ridgeline::device::tiles {
@@ -229,12 +230,10 @@ const TileCode& scalar_tile_code() {
 }
 
 const TileCode& tile_code(Tiles tiles) {
-  switch (tiles) {
-    case Tiles::amx: return amx_tile_code();
-    case Tiles::dots: return dot_tile_code();
-    case Tiles::scalar: return scalar_tile_code();
-  }
-  return scalar_tile_code();
+  if (tiles == Tiles::scalar) return scalar_tile_code();
+  const TileCode* const code = machine_tile_code(tiles);
+  RIDGELINE_CHECK(code != nullptr, "this architecture has such tiles");
+  return *code;
 }
 
 }  // namespace ridgeline::device::tiles

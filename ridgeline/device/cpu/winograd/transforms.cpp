@@ -14,13 +14,14 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#include "ridgeline/device/cpu/larger-inl.h"
 #include "ridgeline/device/cpu/products/vectors-inl.h"
 #include "ridgeline/device/cpu/storage-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::winograd::HWY_NAMESPACE {
 
-#if HWY_TARGET <= HWY_AVX2
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 namespace hn = hwy::HWY_NAMESPACE;
 namespace storage = device::HWY_NAMESPACE;
@@ -134,9 +135,8 @@ void expand(const Pixel* const* pixels, std::int64_t channels, const Streams& to
   if (c == channels) return;
   // The last channels, with zeros behind them.
   constexpr int kPixels = T::kFromRows * T::kFromColumns;
-  HWY_ALIGN Pixel tail[kPixels * kLanes];
+  HWY_ALIGN Pixel tail[kPixels * kLanes] = {};
   const Pixel* tails[kPixels];
-  std::memset(tail, 0, sizeof(tail));
   for (int i = 0; i < kPixels; ++i) {
     tails[i] = tail + i * kLanes;
     std::memcpy(tail + i * kLanes, pixels[i] + c, static_cast<std::size_t>(channels - c) * sizeof(Pixel));
@@ -154,7 +154,7 @@ HWY_INLINE void contract_vector(const float* HWY_RESTRICT from, std::int64_t dis
            const int pixel = i * T::kColumns + j;
            Vector sum = hn::Add(v, bias);
            if (addend != nullptr) sum = hn::Add(sum, storage::load(d, addend[pixel] + channel));
-           Vector result = hn::Max(low, sum);  // in this order a NaN stays
+           Vector result = storage::larger(low, sum);  // in this order a NaN stays
            if (gate != nullptr) {
              const Vector open = load_stream(gate[pixel] + channel);
              result = hn::IfThenZeroElse(hn::Le(open, hn::Zero(d)), result);
@@ -221,7 +221,7 @@ const TransformSet<Pixel>* find(Rule rule) {
   return nullptr;
 }
 
-#else  // below AVX2 no kernel is made (see isa.h), so none is compiled
+#else  // below AVX2 and NEON no kernel is made (isa.h), so none is compiled
 
 template <class Pixel>
 const TransformSet<Pixel>* find(Rule) {

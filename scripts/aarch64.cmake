@@ -1,0 +1,18 @@
+# Cross-compiling for 64-bit Arm on x86-64, with what scripts/setup.sh --cross aarch64 installed: Debian's compiler, the
+# arm64 libraries in .deps/aarch64/sysroot, and qemu, which runs what is built.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+get_filename_component(CMAKE_SYSROOT "${CMAKE_CURRENT_LIST_DIR}/../.deps/aarch64/sysroot" REALPATH)
+if(NOT EXISTS ${CMAKE_SYSROOT}/usr/include)
+  message(FATAL_ERROR "no arm64 libraries in ${CMAKE_SYSROOT}: run scripts/setup.sh --cross aarch64")
+endif()
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
+set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
+find_program(RIDGELINE_QEMU NAMES qemu-aarch64-static qemu-aarch64 REQUIRED)
+set(CMAKE_CROSSCOMPILING_EMULATOR ${RIDGELINE_QEMU};-L;${CMAKE_SYSROOT})

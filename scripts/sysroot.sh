@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Unpacks Debian's arm64 packages of what Ridgeline is compiled against into .deps/aarch64/sysroot:
+# scripts/sysroot.sh PACKAGE... (scripts/setup.sh --cross aarch64 calls it with its own list).
+#
+# The system stays as it is: apt runs with sources, state and cache of its own, so that no foreign architecture is added
+# and nothing is installed. What the packages depend on comes along, for programs that run under qemu.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/say.sh
+
+folder=$PWD/.deps/aarch64
+release=$(. /etc/os-release && echo "$ID-${VERSION_CODENAME:-unknown}")
+[[ $release == debian-* ]] || die "the sysroot is made of Debian's packages; this machine runs $release"
+release=${release#debian-}
+keys=/usr/share/keyrings/debian-archive-keyring.gpg
+[[ -s $keys ]] || die "no $keys (Debian: apt-get install debian-archive-keyring)"
+mirror=${RIDGELINE_DEBIAN:-http://deb.debian.org}
+
+wanted="$release $*"
+if [[ $(cat "$folder/packages" 2>/dev/null) == "$wanted" ]]; then exit 0; fi
+say packages "fetching Debian's arm64 packages into .deps/aarch64"
+rm -rf "$folder"
+mkdir -p "$folder"/apt/{lists,cache/archives/partial} "$folder/sysroot"
+: >"$folder/apt/status"
+cat >"$folder/apt/sources.list" <<LIST
+deb [signed-by=$keys] $mirror/debian $release main
+deb [signed-by=$keys] $mirror/debian $release-updates main
+deb [signed-by=$keys] $mirror/debian-security $release-security main
+LIST
+cat >"$folder/apt/apt.conf" <<CONF
+APT::Architecture "arm64";
+APT::Architectures { "arm64"; };
+APT::Sandbox::User "";
+APT::Install-Recommends "false";
+Acquire::Languages "none";
+Dir::Etc::sourcelist "$folder/apt/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::State "$folder/apt";
+Dir::State::lists "$folder/apt/lists";
+Dir::State::status "$folder/apt/status";
+Dir::Cache "$folder/apt/cache";
+CONF
+export APT_CONFIG=$folder/apt/apt.conf
+log=$folder/log
+if ! apt-get -q update >"$log" 2>&1 || ! apt-get -q -y install --download-only "$@" >>"$log" 2>&1 </dev/null; then
+  tail -n 5 "$log" >&2
+  die "apt-get could not fetch the arm64 packages (network? whole log: $log)"
+fi
+# Debian's archive keeps programs and libraries below /usr; what still lies in /lib is found by these links.
+mkdir -p "$folder"/sysroot/usr/{bin,sbin,lib}
+for name in bin sbin lib; do ln -s "usr/$name" "$folder/sysroot/$name"; done
+for package in "$folder"/apt/cache/archives/*.deb; do
+  dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink --no-same-owner -C "$folder/sysroot"
+done
+# Absolute links would lead out of the folder.
+find "$folder/sysroot" -type l -lname '/*' | while read -r link; do
+  ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$folder/sysroot$(readlink "$link")")" "$link"
+done
+rm -rf "$folder/sysroot"/usr/share/{doc,man,locale,info} "$folder/apt"
+echo "$wanted" >"$folder/packages"
