@@ -41,6 +41,7 @@ class PackKernel final : public Kernel {
     for (const KernelOperand& operand : request.inputs) bytes_.push_back(operand.type.bytes());
     if (request.node.attributes.boolean("conditional")) bytes_.pop_back();
     packing_ = pack(bytes_);
+    if (!collective_rule(request.node).packed) packing_.bytes = bytes_[0];  // goes as it lies
   }
   void run(const KernelArguments& a) override {
     Stream& stream = *a.stream;
