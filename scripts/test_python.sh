@@ -32,7 +32,7 @@ wheel=$(ls -t build/wheels/ridgeline-*"$tag"*.whl 2>/dev/null | head -n 1) || tr
 [[ -n $wheel ]] || missing "no wheel for Python $version in build/wheels: scripts/wheel.sh makes one"
 if ((if_built)); then
   newer=$(find ridgeline bindings/shared bindings/python CMakeLists.txt \
-    -newer "$wheel" -type f ! -path '*/tests/*' ! -path '*/__pycache__/*' | head -n 1)
+    -newer "$wheel" -type f ! -path '*/tests/*' ! -path '*/__pycache__/*' -print -quit)
   [[ -z $newer ]] || missing "$wheel is older than $newer: scripts/wheel.sh makes another"
 fi
 
