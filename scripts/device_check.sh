@@ -4,7 +4,7 @@
 # ${RIDGELINE_REPORT:-device_check.txt}. With --recording it runs on the driver for machines without a card.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=${RIDGELINE_BUILD:-$here/build-cuda}
+build=$(realpath -m "${RIDGELINE_BUILD:-$here/build-cuda}")
 report=${RIDGELINE_REPORT:-device_check.txt}
 check=$build/ridgeline_cuda_check
 [[ -x $check ]] || { echo "error: $check is not there: make cuda" >&2; exit 1; }
@@ -18,6 +18,11 @@ first_losses_agree() {  # first_losses_agree LOG_DIR LOG_DIR
   done
   echo "${losses[*]}"
   awk -v a="${losses[0]}" -v b="${losses[1]}" 'BEGIN { exit !(a > 0 && b > 0 && a - b <= 0.001 && b - a <= 0.001) }'
+}
+
+two_ranks() {  # two_ranks DEVICE: both on it
+  (cd "$work" && timeout 55 "$build/ridgeline" launch --ranks 2 -- train --model=resnet20 --synthetic=true --batch_size=$batch \
+    --max_train_steps=$steps --warmup_epochs=0 --lr=0.01 --save_summary_steps=1 --device="$1" --log_dir="$work/ranks-$1")
 }
 
 stage() {  # stage SECONDS NAME COMMAND...: one stage with its limit, into the report
@@ -50,6 +55,10 @@ if [[ -x $build/ridgeline && -z ${2:-} ]]; then
     done
     stage 5 "first loss of $model on both, within 0.001" first_losses_agree "$work/$model-cpu" "$work/$model-cuda"
   done
+  for device in cpu cuda:0; do
+    stage 60 "two ranks of resnet20 on $device" two_ranks "$device"
+  done
+  stage 5 "first loss of two ranks on both, within 0.001" first_losses_agree "$work/ranks-cpu" "$work/ranks-cuda:0"
 fi
 ((failed)) && echo "=== something failed" | tee -a "$report"
 exit $failed

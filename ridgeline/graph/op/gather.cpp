@@ -1,5 +1,7 @@
 #include "ridgeline/graph/op/gather.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "ridgeline/graph/op/rules.h"
@@ -85,7 +87,7 @@ void check_indices(std::string_view op, const std::int32_t* indices, const Gathe
 }
 
 std::vector<OpDef> gather_ops() {
-  const AttributeSpec axis = optional("axis", std::int64_t{0}, std::string("of the rows; ") + kAxisMeaning);
+  const AttributeSpec axis = optional("axis", std::int64_t{0}, fmt::format("of the rows; {}", kAxisMeaning));
 
   OpDef forward;
   forward.name = "gather";

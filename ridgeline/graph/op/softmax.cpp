@@ -1,5 +1,7 @@
 #include "ridgeline/graph/op/softmax.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -203,7 +205,7 @@ std::vector<OpDef> softmax_ops() {
   const AttributeSpec smoothing =
       optional("label_smoothing", 0.0, "weight of the uniform distribution in the target, [0, 1]");
 
-  const AttributeSpec axis = optional("axis", std::int64_t{-1}, std::string("of k; ") + kAxisMeaning);
+  const AttributeSpec axis = optional("axis", std::int64_t{-1}, fmt::format("of k; {}", kAxisMeaning));
 
   OpDef softmax;
   softmax.name = "softmax";
