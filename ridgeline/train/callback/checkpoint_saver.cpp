@@ -27,6 +27,11 @@ std::int64_t CheckpointSaver::next_stop(std::int64_t step) const {
   return stop;
 }
 
+void CheckpointSaver::begin(RunContext&) {
+  if (options_.writes && saved_at_ > 0)
+    settle_checkpoints(options_.directory, saved_at_, {.newest = options_.keep, .also = kept_});
+}
+
 void CheckpointSaver::step_end(RunContext& context) {
   const auto due = [&](std::int64_t period) { return is_multiple(context.step(), period); };
   if (context.step() == 0 || context.torn()) return;

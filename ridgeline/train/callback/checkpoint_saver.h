@@ -37,6 +37,8 @@ class CheckpointSaver : public SavesCheckpoints {
     path_ = std::move(path);
     saved_at_ = step;
   }
+  // Where the run goes on: a kill may have come between the file and what belongs to it. Behind keeps().
+  void begin(RunContext& context) override;
   void keeps(std::int64_t step) override { kept_ = step; }
   // The newest checkpoint; empty: none is written.
   const std::string& path() const { return path_; }

@@ -197,17 +197,21 @@ std::string save_checkpoint(const std::string& directory, const CheckpointInfo& 
   information["written_unix_seconds"] =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   write_file_atomically(information_path(path), information.dump(2) + "\n");
+  settle_checkpoints(directory, info.step, keep);
+  return path;
+}
+
+void settle_checkpoints(const std::string& directory, std::int64_t step, const KeptCheckpoints& keep) {
   write_file_atomically((fs::path(directory) / "checkpoint").string(),
-                        "model_checkpoint_path: \"" + checkpoint_name(info.step) + "\"\n");
+                        "model_checkpoint_path: \"" + checkpoint_name(step) + "\"\n");
   std::vector<CheckpointFile> files = list_checkpoints(directory);
   // Files of later steps are left from another run of this directory; they do not count.
-  std::erase_if(files, [&](const CheckpointFile& f) { return f.step > info.step || f.step == keep.also; });
+  std::erase_if(files, [&](const CheckpointFile& f) { return f.step > step || f.step == keep.also; });
   for (std::size_t i = 0; i + static_cast<std::size_t>(keep.newest) < files.size(); ++i) {
     std::error_code ignored;
     fs::remove(files[i].path, ignored);
     fs::remove(information_path(files[i].path), ignored);
   }
-  return path;
 }
 
 bool is_checkpoint(const SafetensorsFile& file) { return file.metadata().contains(kMetadataKey); }

@@ -74,6 +74,9 @@ struct KeptCheckpoints {
 // disk) every earlier checkpoint and the pointer are as they were.
 std::string save_checkpoint(const std::string& directory, const CheckpointInfo& info,
                             const std::vector<NamedTensor>& tensors, const KeptCheckpoints& keep);
+// The second half of that: the pointer names the checkpoint of `step`, and what `keep` leaves out is removed. A run
+// that goes on does it for one that was killed between the two.
+void settle_checkpoints(const std::string& directory, std::int64_t step, const KeptCheckpoints& keep);
 
 struct LoadedCheckpoint {
   CheckpointFile file;

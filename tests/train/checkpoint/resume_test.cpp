@@ -9,6 +9,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/format/text/json_lines.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/temporary_directory.h"
 
@@ -134,6 +135,27 @@ TEST(Resume, AnotherOptimizerIsAnotherRun) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("--optimizer"), std::string::npos) << error.what();
   }
+  fs::remove_all(log_dir);
+}
+
+// As a kill between the last file and what belongs to it leaves a folder: the pointer is the one before, and no older
+// file has been removed.
+TEST(Resume, WhatAKillLeftOfTheLastSaveIsDoneByTheNextStart) {
+  const std::string log_dir = directory("settled");
+  Recipe r = recipe(log_dir, 1, 10);
+  r.model = "linear";
+  r.image_size = 16;
+  r.max_train_steps = 20;
+  train(r);
+  const std::string pointer = log_dir + "/checkpoint";
+  ASSERT_EQ(read_file(pointer), "model_checkpoint_path: \"model.ckpt-20.safetensors\"\n");
+  write_file_atomically(pointer, "model_checkpoint_path: \"model.ckpt-15.safetensors\"\n");
+  r.max_checkpoint_to_save = 2;
+  train(r);
+  EXPECT_EQ(read_file(pointer), "model_checkpoint_path: \"model.ckpt-20.safetensors\"\n");
+  std::vector<std::int64_t> steps;
+  for (const CheckpointFile& file : list_checkpoints(log_dir)) steps.push_back(file.step);
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{15, 20}));
   fs::remove_all(log_dir);
 }
 
