@@ -9,36 +9,34 @@
 
 namespace ridgeline::device {
 
-// max_pool.cpp, avg_pool.cpp
+// pool/max_pool.cpp, pool/avg_pool.cpp
 KernelChoice make_own_max_pool(const KernelRequest& request);
 KernelChoice make_own_max_pool_bwd(const KernelRequest& request);
 KernelChoice make_own_avg_pool(const KernelRequest& request);
 KernelChoice make_own_avg_pool_bwd(const KernelRequest& request);
-// own_reduce.cpp: reduce_sum, reduce_mean, reduce_max over any axes
+// sum/reduce.cpp: reduce_sum, reduce_mean, reduce_max over any axes
 KernelChoice make_own_reduce(const KernelRequest& request);
-// own_l2_penalty.cpp: operands in any layout, since padding is zero
+// sum/l2_penalty.cpp: operands in any layout, since padding is zero
 KernelChoice make_own_l2_penalty(const KernelRequest& request);
-// own_batch_norm.cpp, own_batch_norm_bwd.cpp
+// norm/batch_norm.cpp, norm/batch_norm_bwd.cpp
 KernelChoice make_own_batch_norm_train(const KernelRequest& request);
 KernelChoice make_own_batch_norm_bwd(const KernelRequest& request);
 KernelChoice make_own_batch_norm_eval(const KernelRequest& request);
-// sample_norm.cpp: layer_norm and group_norm
+// norm/sample_norm.cpp: layer_norm and group_norm
 KernelChoice make_own_sample_norm(const KernelRequest& request);
 KernelChoice make_own_sample_norm_bwd(const KernelRequest& request);
-// own_update_group.cpp
-KernelChoice make_own_update_group(const KernelRequest& request);
-// own_lrn.cpp: beta 0.75
+// norm/lrn.cpp: beta 0.75
 KernelChoice make_own_lrn(const KernelRequest& request);
 KernelChoice make_own_lrn_bwd(const KernelRequest& request);
-// own_softmax.cpp
+// sum/softmax.cpp
 KernelChoice make_own_softmax(const KernelRequest& request);
 KernelChoice make_own_softmax_bwd(const KernelRequest& request);
 KernelChoice make_own_softmax_cross_entropy(const KernelRequest& request);
 KernelChoice make_own_softmax_cross_entropy_bwd(const KernelRequest& request);
-// own_accuracy.cpp
+// sum/accuracy.cpp
 KernelChoice make_own_top_k_accuracy(const KernelRequest& request);
 KernelChoice make_own_argmax_accuracy(const KernelRequest& request);
-// own_copies.cpp
+// copy/copies.cpp
 KernelChoice make_own_reshape(const KernelRequest& request);
 KernelChoice make_own_flatten(const KernelRequest& request);
 KernelChoice make_own_unflatten(const KernelRequest& request);
@@ -49,12 +47,12 @@ KernelChoice make_own_strided_slice(const KernelRequest& request);
 KernelChoice make_own_strided_slice_bwd(const KernelRequest& request);
 KernelChoice make_own_concat(const KernelRequest& request);
 KernelChoice make_own_split(const KernelRequest& request);
-// gather.cpp
+// copy/gather.cpp
 KernelChoice make_own_gather(const KernelRequest& request);
 KernelChoice make_own_gather_bwd(const KernelRequest& request);
 // collective_start of packed values, in any layout: nothing is copied that lies in its place already
 KernelChoice make_own_collective_start(const KernelRequest& request);
-// own_image_tail.cpp
+// copy/image_tail.cpp
 KernelChoice make_own_image_tail(const KernelRequest& request);
 
 }  // namespace ridgeline::device

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/device/cpu/loop/program.h"
+#include "ridgeline/device/update_group_kernel.h"
 #include "ridgeline/graph/loop/evaluate.h"
 #include "ridgeline/graph/op/pointwise.h"
 
@@ -165,6 +167,10 @@ KernelChoice make_loop_kernel(const KernelRequest& request) {
   kernel->input_layouts = std::move(input_layouts);
   kernel->output_layouts = std::move(output_layouts);
   return kernel;
+}
+
+KernelChoice make_own_update_group(const KernelRequest& request) {
+  return make_update_group_kernel(request, make_loop_kernel, own_name("update_group"));
 }
 
 std::span<const KernelEntry> loop_kernels() {

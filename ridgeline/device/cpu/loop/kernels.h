@@ -19,5 +19,6 @@ namespace ridgeline::device {
 std::span<const KernelEntry> loop_kernels();
 
 KernelChoice make_loop_kernel(const KernelRequest& request);
+KernelChoice make_own_update_group(const KernelRequest& request);
 
 }  // namespace ridgeline::device

@@ -3,9 +3,9 @@
 #include "ridgeline/device/cuda/loop/kernel.h"
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
+#include "ridgeline/device/update_group_kernel.h"
 #include "ridgeline/graph/loop/text.h"
 #include "ridgeline/graph/op/pointwise.h"
-#include "ridgeline/graph/op/update_group.h"
 
 namespace ridgeline::cuda {
 namespace {
@@ -100,57 +100,8 @@ KernelChoice make_loop(const KernelRequest& request) {
   }
 }
 
-// The kernel of a loop for each parameter, one behind the other.
-class UpdateGroupLaunch final : public Kernel {
- public:
-  struct Part {
-    std::unique_ptr<Kernel> kernel;
-    std::vector<std::size_t> operands;
-  };
-  UpdateGroupLaunch(std::vector<Part> parts, std::size_t states) : parts_(std::move(parts)), states_(states) {
-    name = "cuda update_group";
-    for (const Part& part : parts_) {
-      scratch_bytes = std::max(scratch_bytes, part.kernel->scratch_bytes);
-      for (std::size_t s = 0; s < states_; ++s) {
-        const bool over = s < part.kernel->in_place.size() && part.kernel->in_place[s] == static_cast<int>(s);
-        in_place.push_back(over ? static_cast<int>(in_place.size()) : -1);
-      }
-    }
-  }
-  void run(const KernelArguments& a) override {
-    std::vector<void*> inputs, outputs;
-    for (std::size_t p = 0; p < parts_.size(); ++p) {
-      inputs.clear(), outputs.clear();
-      for (std::size_t i : parts_[p].operands) inputs.push_back(a.inputs[i]);
-      for (std::size_t s = 0; s < states_; ++s) outputs.push_back(a.outputs[p * states_ + s]);
-      parts_[p].kernel->run({inputs.data(), outputs.data(), a.scratch, a.stream});
-    }
-  }
-
- private:
-  std::vector<Part> parts_;
-  std::size_t states_;
-};
-
 KernelChoice make_update_group(const KernelRequest& request) {
-  const UpdateGroup group(request.node.attributes, request.inputs.size());
-  Node node;
-  node.op = "loop";
-  node.name = request.node.name;
-  node.attributes.set("expression", request.node.attributes.string("expression"));
-  std::vector<UpdateGroupLaunch::Part> parts;
-  for (std::size_t p = 0; p < group.parameters; ++p) {
-    UpdateGroupLaunch::Part part;
-    part.operands = group.operands_of(p);
-    KernelRequest one{op_def("loop"), node, {}, {}, request.promise, request.device};
-    for (std::size_t i : part.operands) one.inputs.push_back(request.inputs[i]);
-    for (std::size_t s = 0; s < group.states; ++s) one.outputs.push_back(request.outputs[p * group.states + s]);
-    KernelChoice choice = make_loop(one);
-    if (auto* refusal = std::get_if<Refusal>(&choice)) return std::move(*refusal);
-    part.kernel = std::move(std::get<std::unique_ptr<Kernel>>(choice));
-    parts.push_back(std::move(part));
-  }
-  return std::make_unique<UpdateGroupLaunch>(std::move(parts), group.states);
+  return make_update_group_kernel(request, make_loop, "cuda update_group");
 }
 
 }  // namespace

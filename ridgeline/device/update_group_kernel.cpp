@@ -1,12 +1,13 @@
-#include "ridgeline/graph/op/update_group.h"
-#include "ridgeline/device/cpu/common.h"
-#include "ridgeline/device/cpu/loop/kernels.h"
-#include "ridgeline/device/cpu/own_kernels.h"
+#include "ridgeline/device/update_group_kernel.h"
 
-namespace ridgeline::device {
+#include <algorithm>
+#include <utility>
+
+#include "ridgeline/graph/op/update_group.h"
+
+namespace ridgeline {
 namespace {
 
-// The kernel of a loop for each parameter, run one after the other: the bits are those of the updates apart.
 class UpdateGroupKernel final : public Kernel {
  public:
   struct Part {
@@ -29,7 +30,7 @@ class UpdateGroupKernel final : public Kernel {
       Part& part = parts_[p];
       for (std::size_t i = 0; i < part.operands.size(); ++i) part.inputs[i] = a.inputs[part.operands[i]];
       for (std::size_t s = 0; s < states_; ++s) part.outputs[s] = a.outputs[p * states_ + s];
-      part.kernel->run({part.inputs.data(), part.outputs.data(), a.scratch});
+      part.kernel->run({part.inputs.data(), part.outputs.data(), a.scratch, a.stream});
     }
   }
 
@@ -40,7 +41,8 @@ class UpdateGroupKernel final : public Kernel {
 
 }  // namespace
 
-KernelChoice make_own_update_group(const KernelRequest& request) {
+KernelChoice make_update_group_kernel(const KernelRequest& request, KernelChoice (*make_loop)(const KernelRequest&),
+                                      std::string name) {
   const UpdateGroup group(request.node.attributes, request.inputs.size());
   Node loop;
   loop.op = "loop";
@@ -50,21 +52,21 @@ KernelChoice make_own_update_group(const KernelRequest& request) {
   for (std::size_t p = 0; p < group.parameters; ++p) {
     UpdateGroupKernel::Part part;
     part.operands = group.operands_of(p);
-    KernelRequest one{op_def("loop"), loop, {}, {}};
+    KernelRequest one{op_def("loop"), loop, {}, {}, request.promise, request.device};
     for (std::size_t i : part.operands) one.inputs.push_back({request.inputs[i].type, {}, false});
     for (std::size_t s = 0; s < group.states; ++s) {
       one.outputs.push_back({request.outputs[p * group.states + s].type, {}, false});
     }
     part.inputs.resize(part.operands.size());
     part.outputs.resize(group.states);
-    KernelChoice choice = make_loop_kernel(one);
-    if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
+    KernelChoice choice = make_loop(one);
+    if (auto* refusal = std::get_if<Refusal>(&choice)) return std::move(*refusal);
     part.kernel = std::move(std::get<std::unique_ptr<Kernel>>(choice));
     parts.push_back(std::move(part));
   }
   auto kernel = std::make_unique<UpdateGroupKernel>(std::move(parts), group.states);
-  kernel->name = own_name("update_group");
+  kernel->name = std::move(name);
   return kernel;
 }
 
-}  // namespace ridgeline::device
+}  // namespace ridgeline

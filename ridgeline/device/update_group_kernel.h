@@ -1,0 +1,17 @@
+// ridgeline/device/update_group_kernel.h
+//
+// The kernel of an update_group: that of a loop for each parameter, run one after the other, so that the bits are those
+// of the updates apart.
+#pragma once
+
+#include <string>
+
+#include "ridgeline/device/kernel.h"
+
+namespace ridgeline {
+
+// `make_loop` is the device's factory of loops; a refusal of one of them is that of the group.
+KernelChoice make_update_group_kernel(const KernelRequest& request, KernelChoice (*make_loop)(const KernelRequest&),
+                                      std::string name);
+
+}  // namespace ridgeline
