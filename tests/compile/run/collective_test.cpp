@@ -15,26 +15,12 @@
 #include "ridgeline/graph/op/evaluate.h"
 #include "tests/comm/ranks.h"
 #include "tests/compile/list_device.h"
+#include "tests/compile/rank_support.h"
 
 namespace ridgeline {
 namespace {
 
-// The test's own handle on a communicator that the test's harness owns.
-RankGroups world(comm::Communicator& ranks) {
-  return {{"world", std::shared_ptr<comm::Communicator>(&ranks, [](comm::Communicator*) {})}};
-}
-
-Tensor numbers(const Shape& shape, double first, double step = 1) {
-  Tensor t(DType::f32, shape);
-  for (std::int64_t i = 0; i < t.elements(); ++i) t.set(i, first + step * static_cast<double>(i));
-  return t;
-}
-
-std::vector<double> values(const Tensor& t) {
-  std::vector<double> all;
-  for (std::int64_t i = 0; i < t.elements(); ++i) all.push_back(t.at(i));
-  return all;
-}
+using testing::numbers, testing::values, testing::world;
 
 // y = op(x) on three ranks; x of rank r begins with 10 r.
 std::vector<double> exchanged(comm::Communicator& ranks, const std::string& op, const Attributes& given,

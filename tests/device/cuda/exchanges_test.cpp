@@ -12,27 +12,18 @@
 #include "ridgeline/nn/training_step.h"
 #include "ridgeline/train/loop/synthetic.h"
 #include "tests/comm/ranks.h"
+#include "tests/compile/rank_support.h"
 #include "tests/device/cuda/device_support.h"
 
 namespace ridgeline::cuda::testing {
 namespace {
 
+using ridgeline::testing::numbers, ridgeline::testing::values, ridgeline::testing::world;
+
 SessionOptions card_of(comm::Communicator& ranks, const std::string& device = "cuda_recording") {
   SessionOptions options{.compute_threads = 1, .device = device};
-  options.groups = {{"world", std::shared_ptr<comm::Communicator>(&ranks, [](comm::Communicator*) {})}};
+  options.groups = world(ranks);
   return options;
-}
-
-Tensor counted(const Shape& shape, double first, double step = 1) {
-  Tensor t(DType::f32, shape);
-  for (std::int64_t i = 0; i < t.elements(); ++i) t.set(i, first + step * static_cast<double>(i));
-  return t;
-}
-
-std::vector<double> values_of(const Tensor& t) {
-  std::vector<double> all;
-  for (std::int64_t i = 0; i < t.elements(); ++i) all.push_back(t.at(i));
-  return all;
 }
 
 // y = op(x), x of rank r begins with 10 r in the first run, by 100 higher in each later one. The third run is the
@@ -46,9 +37,9 @@ std::vector<std::vector<double>> exchanged(comm::Communicator& ranks, const std:
   GraphRun run(b.finish(), card_of(ranks, device), {});
   std::vector<std::vector<double>> results;
   for (int round = 0; round < 4; ++round) {
-    run.set({{"x", counted({3, 2}, 10.0 * ranks.rank() + 100 * round)}});
+    run.set({{"x", numbers({3, 2}, 10.0 * ranks.rank() + 100 * round)}});
     EXPECT_TRUE(run.program().run());
-    results.push_back(values_of(run.returns()[0]));
+    results.push_back(values(run.returns()[0]));
   }
   return results;
 }
@@ -81,7 +72,7 @@ TEST(CudaExchanges, AConditionKeepsAllRanksFromExchanging) {
     GraphRun run(parse_graph(text), card_of(ranks), {});
     for (const bool apply : {true, false, true, true, false}) {
       const std::int64_t calls = ranks.traffic().calls;
-      run.set({{"x", counted({5}, 0, 0)}, {"apply", Tensor::scalar(apply)}});
+      run.set({{"x", numbers({5}, 0, 0)}, {"apply", Tensor::scalar(apply)}});
       ASSERT_TRUE(run.program().run());
       EXPECT_EQ(run.returns()[0].at(4), apply ? 2 : 1);
       EXPECT_EQ(ranks.traffic().calls - calls, apply ? 1 : 0);
@@ -97,7 +88,7 @@ TEST(CudaExchanges, ARankThatStopsIsNamedByTheOther) {
                              "  return %0 \"y\"\n"
                              "}\n"),
                  card_of(ranks), {});
-    run.set({{"x", counted({4}, 0)}});
+    run.set({{"x", numbers({4}, 0)}});
     for (int round = 0; round < 3; ++round) ASSERT_TRUE(run.program().run());
     if (ranks.rank() == 1) run.session().stop_flag() = true;
     EXPECT_FALSE(run.program().run());
