@@ -13,18 +13,8 @@ import numpy as np
 import ridgeline
 from ridgeline.data import DataLoader
 
+from made_rows import Rows, bad_at
 from support import run_python, threads
-
-
-class Rows:
-    def __init__(self, make, count=40):
-        self.make, self.count = make, count
-
-    def __len__(self):
-        return self.count
-
-    def __getitem__(self, index):
-        return self.make(index)
 
 
 def children():
@@ -52,15 +42,6 @@ def gone(pids):
 
 def files():
     return sorted(os.listdir("/proc/self/fd"))
-
-
-def bad_at(bad, error=ValueError):
-    def make(index):
-        if index in bad:
-            raise error(f"no sample {index}")
-        return index
-
-    return make
 
 
 class OneFile:
@@ -97,7 +78,7 @@ class Processes(unittest.TestCase):
         for workers in (0, 2):
             loader = self.loader(bad_at({13}), num_workers=workers)
             seen = []
-            with self.assertRaisesRegex(ridgeline.RunError, r"^sample 13: ValueError: no sample 13 \(.*test_worker_processes.py:\d+\)$") as caught:
+            with self.assertRaisesRegex(ridgeline.RunError, r"^sample 13: ValueError: no sample 13 \(.*made_rows.py:\d+\)$") as caught:
                 seen.extend(iter(loader))
             self.assertEqual(len(seen), 3)
             self.assertIsInstance(caught.exception.__cause__, ValueError)
@@ -282,197 +263,6 @@ class Processes(unittest.TestCase):
         one, other = self.loader(lambda i: i), self.loader(lambda i: -i, num_workers=3)
         for a, b in zip(one, other, strict=True):
             self.assertEqual(a.tolist(), (-b).tolist())
-
-
-class Node:
-    """Begins anew by reset(), as nodes of torchdata do."""
-
-    def reset(self, state=None):
-        self.i = -1
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        self.i += 1
-        if self.i == 10:
-            raise StopIteration
-        return {"i": self.i}
-
-
-class Streams(unittest.TestCase):
-    def test_an_iterator_that_can_begin_anew_has_epochs(self):
-        loader = DataLoader(Node(), 4, output="numpy")
-        for _ in range(2):
-            self.assertEqual([b["i"].tolist() for b in loader], [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]])
-
-    def test_any_object_with_iter_is_a_stream_and_a_state_passes_over_what_was_delivered(self):
-        class Letters:
-            def __iter__(self):
-                return iter("abcdefghij")
-
-        for workers in (0, 1):
-            loader = DataLoader(Letters(), 3, output="numpy", num_workers=workers)
-            for batch in loader:
-                break
-            again = DataLoader(Letters(), 3, output="numpy", num_workers=workers)
-            again.load_state_dict(loader.state_dict())
-            self.assertEqual([list(b) for b in again], [["d", "e", "f"], ["g", "h", "i"], ["j"]])
-            self.assertEqual([list(b) for b in again][0], ["a", "b", "c"])
-            self.assertEqual(again.state_dict()["epoch"], 2)
-
-    def test_streams_are_shared_out_by_worker_info_without_pytorch_too(self):
-        from ridgeline.data import get_worker_info
-
-        class Shared:
-            def __iter__(self):
-                info = get_worker_info()
-                return iter(range(info.id, 11, info.num_workers) if info else range(11))
-
-        self.assertIsNone(get_worker_info())
-        for workers, expected in ((0, [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10]]),
-                                  (2, [[0, 2], [1, 3], [4, 6], [5, 7], [8, 10], [9]])):
-            loader = DataLoader(Shared(), 2, output="numpy", num_workers=workers)
-            self.assertEqual([b.tolist() for b in loader], expected)
-
-    def test_an_error_of_a_stream_is_told_with_the_samples_place(self):
-        class Torn:
-            def __iter__(self):
-                yield from range(5)
-                raise OSError("the archive is torn")
-
-        for workers in (0, 2):
-            with self.assertRaisesRegex(ridgeline.RunError, "sample 5.*: OSError: the archive is torn"):
-                list(DataLoader(Torn(), 2, output="numpy", num_workers=workers))
-
-
-class Repeatable(unittest.TestCase):
-    def test_random_numbers_of_samples_depend_on_seed_and_epoch_and_not_on_workers(self):
-        import random
-
-        data = Rows(lambda i: (i, random.random(), np.random.rand(3)))
-
-        def run(workers, **options):
-            loader = DataLoader(data, 6, True, num_workers=workers, output="numpy", **options)
-            return [np.concatenate([b[0], b[1], b[2].ravel()]).tolist() for _ in range(2) for b in loader]
-
-        first = run(0)
-        self.assertEqual([run(1), run(3), run(2, persistent_workers=True)], [first] * 3)
-        self.assertNotEqual(first[:7], first[7:])
-        self.assertNotEqual(run(0, seed=1), first)
-
-    def test_making_batches_here_leaves_the_programs_random_numbers_alone(self):
-        np.random.seed(3)
-        expected = np.random.rand(4).tolist()
-        np.random.seed(3)
-        next(iter(DataLoader(Rows(lambda i: np.random.rand()), 4, output="numpy")))
-        self.assertEqual(np.random.rand(4).tolist(), expected)
-
-    def test_a_state_goes_on_with_other_workers(self):
-        data = Rows(lambda i: (i, np.random.rand()))
-
-        def batches(loader):
-            return [b[0].tolist() + b[1].tolist() for b in loader]
-
-        whole = DataLoader(data, 4, True, output="numpy")
-        expected = batches(whole) + batches(whole)
-        for stop in (0, 3, 10, 13):
-            loader = DataLoader(data, 4, True, num_workers=2, output="numpy")
-            seen = []
-            while len(seen) < stop:
-                for b in loader:
-                    seen.append(b[0].tolist() + b[1].tolist())
-                    if len(seen) == stop:
-                        break
-            other = DataLoader(data, 4, True, num_workers=1, output="numpy")
-            other.load_state_dict(loader.state_dict())
-            rest = batches(other) + (batches(other) if stop < 10 else [])
-            self.assertEqual(seen + rest, expected)
-
-    def test_the_seed_of_a_state_is_that_of_the_samples_random_numbers(self):
-        data = Rows(lambda i: (i, np.random.rand()))
-        for options in ({"shuffle": True}, {"sampler": list(range(0, 40, 3))}):
-            for workers in (0, 2):
-                loader = DataLoader(data, 4, output="numpy", seed=7, **options)
-                it = iter(loader)
-                next(it)
-                other = DataLoader(data, 4, output="numpy", num_workers=workers, **options)
-                other.load_state_dict(loader.state_dict())
-                self.assertEqual([b[1].tolist() for b in other], [b[1].tolist() for b in it])
-
-    def test_ranks_share_out_the_samples_and_a_state_goes_on_under_another_number(self):
-        data = Rows(lambda i: i)
-        alone = DataLoader(data, 8, True, output="numpy")
-        it = iter(alone)
-        next(it), next(it)
-        parts = []
-        for rank in range(2):
-            loader = DataLoader(data, 4, True, rank=rank, world_size=2, num_workers=1, output="numpy")
-            loader.load_state_dict(alone.state_dict())
-            parts.append([b.tolist() for b in loader])
-        self.assertEqual([sorted(a + b) for a, b in zip(*parts)], [sorted(b.tolist()) for b in it])
-
-    def test_a_sampler_of_ones_own_goes_on_in_the_middle_of_its_epoch(self):
-        class Epochs:
-            epoch = 0
-
-            def set_epoch(self, epoch):
-                self.epoch = epoch
-
-            def __iter__(self):
-                return iter([(i * 7 + self.epoch) % 40 for i in range(20)])
-
-            def __len__(self):
-                return 20
-
-        loader = DataLoader(Rows(lambda i: i), 4, sampler=Epochs(), output="numpy", num_workers=2)
-        loader.set_epoch(2)
-        whole = [b.tolist() for b in loader]
-        self.assertEqual(whole[0], [2, 9, 16, 23])
-        again = DataLoader(Rows(lambda i: i), 4, sampler=Epochs(), output="numpy")
-        again.load_state_dict({**loader.state_dict(), "epoch": 2, "delivered": 3})
-        self.assertEqual([b.tolist() for b in again], whole[3:])
-        self.assertEqual((again.state_dict()["epoch"], again.state_dict()["delivered"]), (3, 0))
-        with self.assertRaisesRegex(ridgeline.ArgumentError, "the state has the seed 0, this loader was given 5"):
-            DataLoader(Rows(lambda i: i), 4, sampler=[1], output="numpy", seed=5).load_state_dict(loader.state_dict())
-        with self.assertRaisesRegex(ridgeline.ArgumentError, "belongs to another loader"):
-            again.load_state_dict({"schema": "x", "epoch": 0, "delivered": 0})
-
-
-class BadSamples(unittest.TestCase):
-    def test_bad_samples_are_left_out_or_replaced_and_listed(self):
-        with tempfile.TemporaryDirectory() as directory:
-            for workers in (0, 2):
-                listed = f"{directory}/bad{workers}"
-                loader = DataLoader(Rows(bad_at({3, 4, 39})), 4, num_workers=workers, output="numpy", bad_samples="skip",
-                                    quarantine=listed)
-                self.assertEqual([len(b) for b in loader], [3, 3] + [4] * 7 + [3])
-                self.assertEqual(loader.bad_samples(), 3)
-                with open(listed) as file:
-                    self.assertEqual([line.split('"origin": "')[1].split('"')[0] for line in file],
-                                     ["sample 3", "sample 4", "sample 39"])
-                replaced = [[b.tolist() for b in DataLoader(Rows(bad_at({3, 4, 39})), 4, num_workers=n, output="numpy",
-                                                            bad_samples="replace")] for n in (workers, 1)]
-                self.assertEqual(*replaced)
-                self.assertTrue(all(len(b) == 4 and not {3, 4, 39} & set(b) for b in replaced[0]))
-
-    def test_a_sample_of_another_schema_is_a_bad_one(self):
-        data = Rows(lambda i: float(i) if i in (0, 5) else None if i == 3 else i)
-        loader = DataLoader(Rows(lambda i: "x" if i in (5, 6) else i), 4, num_workers=2, output="numpy", bad_samples="skip")
-        self.assertEqual(np.concatenate(list(loader)).tolist(), [i for i in range(40) if i not in (5, 6)])
-        loader = DataLoader(data, 4, output="numpy", bad_samples="replace")
-        self.assertEqual([len(b) for b in loader], [4] * 10)
-
-    def test_a_first_batch_without_a_good_sample_leaves_the_schema_to_the_next(self):
-        loader = DataLoader(Rows(bad_at({0, 1, 2, 3})), 4, num_workers=3, output="numpy", bad_samples="skip")
-        self.assertEqual(np.concatenate([b for b in loader if b is not None]).tolist(), list(range(4, 40)))
-
-    def test_more_bad_samples_than_the_budget_end_the_run(self):
-        with self.assertRaisesRegex(ridgeline.RunError, "more than 2 bad samples, the last one: sample 5: ValueError"):
-            list(DataLoader(Rows(bad_at({3, 4, 5})), 4, num_workers=2, output="numpy", bad_samples="skip",
-                            bad_sample_budget=2))
-        with self.assertRaisesRegex(ridgeline.RunError, "16 samples in its place were bad, too"):
-            list(DataLoader(Rows(bad_at(set(range(40)))), 4, output="numpy", bad_samples="replace"))
 
 
 SPAWNED = """
