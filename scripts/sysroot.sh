@@ -14,7 +14,11 @@ release=$(. /etc/os-release && echo "$ID-${VERSION_CODENAME:-unknown}")
 release=${release#debian-}
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 [[ -s $keys ]] || die "no $keys (Debian: apt-get install debian-archive-keyring)"
-mirror=${RIDGELINE_DEBIAN:-http://deb.debian.org}
+# From where the system itself takes them.
+sources=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' | sort -u |
+  awk -v keys="$keys" -v release="$release" \
+    '$3 == "main" && ($2 == release || $2 ~ "^" release "-(updates|security)$") { print "deb [signed-by=" keys "]", $1, $2, $3 }')
+[[ -n $sources ]] || die "apt knows no source of Debian's $release: run apt-get update"
 
 wanted="$release $*"
 if [[ $(cat "$folder/packages" 2>/dev/null) == "$wanted" ]]; then exit 0; fi
@@ -22,11 +26,7 @@ say packages "fetching Debian's arm64 packages into .deps/aarch64"
 rm -rf "$folder"
 mkdir -p "$folder"/apt/{lists,cache/archives/partial} "$folder/sysroot"
 : >"$folder/apt/status"
-cat >"$folder/apt/sources.list" <<LIST
-deb [signed-by=$keys] $mirror/debian $release main
-deb [signed-by=$keys] $mirror/debian $release-updates main
-deb [signed-by=$keys] $mirror/debian-security $release-security main
-LIST
+echo "$sources" >"$folder/apt/sources.list"
 cat >"$folder/apt/apt.conf" <<CONF
 APT::Architecture "arm64";
 APT::Architectures { "arm64"; };
