@@ -39,10 +39,8 @@ MAX_LINES = 500
 LONG_FILES = {}  # "path": "reason"
 README_LINES = 150
 MAX_WORDS = MAX_COLUMNS = 120
-# Pages that are not yet in such paragraphs (scripts/wrap_pages.py makes them), or that a program writes. None is added.
-LONG_PARAGRAPHS = {"HACKING.md"} | {f"docs/{name}.md" for name in (
-    "compatibility", "compile", "cuda", "cuda-kernels", "cuda-libraries", "device", "graph", "nn", "ops", "options", "precision-lists",
-    "python")}
+# Pages that a program writes.
+LONG_PARAGRAPHS = {f"docs/{name}.md" for name in ("ops", "options", "precision-lists")}
 
 # Words that are read twice, and what says the same at once.
 WORDS = {

@@ -158,7 +158,7 @@ class House(unittest.TestCase):
         self.write("docs/core.md", "word word word word word\n" * 25)
         self.assert_only("docs/core.md:1: a paragraph of 125 words")
         self.write("docs/core.md", "page\n")
-        self.write("docs/compile.md", "word " * 200)
+        self.write("docs/options.md", "word " * 200)
         self.assertEqual(self.found(), [])
         self.write("README.md", "line\n\n" * 76)
         self.assert_only("README.md: 152 lines")
