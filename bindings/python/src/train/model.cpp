@@ -25,6 +25,14 @@ BatchForm with_rows(BatchForm form, std::int64_t rows) {
   return form;
 }
 
+// A row at a time, without labels.
+BatchForm prediction_form(const BatchForm& form) {
+  BatchForm one = with_rows(form, 1);
+  one.label.reset();
+  one.masked = false;
+  return one;
+}
+
 }  // namespace
 
 // A model that does not train.
@@ -88,9 +96,7 @@ const BatchForm& PyModel::known_form() const {
 train::Model& PyModel::any_model(const BatchForm* form) {
   if (run_) return run_->model();
   if (bare_) return bare_->model;
-  forms_->prediction = with_rows(form != nullptr ? *form : known_form(), 1);
-  forms_->prediction.label.reset();
-  forms_->prediction.masked = false;
+  forms_->prediction = prediction_form(form != nullptr ? *form : known_form());
   bare_ = std::make_unique<Bare>(plan_, network_of(plan_.net, plan_.loss, plan_.columns, forms_));
   return bare_->model;
 }
@@ -98,9 +104,7 @@ train::Model& PyModel::any_model(const BatchForm* form) {
 void PyModel::begin(const BatchForm& form, const TrainingLength& length, const Keeping& keeping) {
   const PyOptimizer& optimizer = *plan_.optimizer;
   forms_->training = form;
-  forms_->prediction = with_rows(form, 1);
-  forms_->prediction.label.reset();
-  forms_->prediction.masked = false;
+  forms_->prediction = prediction_form(form);
   auto run = std::make_unique<train::Run>(train::RunSetup{.directory = keeping.directory,
                                                           .seed = plan_.seed,
                                                           .save = keeping.save,
@@ -206,29 +210,29 @@ infer::Model PyModel::exported() {
   return result;
 }
 
-std::vector<infer::ClassProbability> PyModel::predict_file(const std::string& path) {
+PyModel::Predicting& PyModel::predicting() {
   any_model(nullptr);
   const std::string state = state_text();
   if (!predicting_ || predicting_->state != state)
     predicting_ = std::make_unique<Predicting>(Predicting{.state = state, .model = exported()});
-  if (!predicting_->model.preprocessing) {
+  return *predicting_;
+}
+
+std::vector<infer::ClassProbability> PyModel::predict_file(const std::string& path) {
+  Predicting& p = predicting();
+  if (!p.model.preprocessing) {
     throw Error("predict() of a file needs a net of images u8 [N,S,S,3]; this one takes " + forms_->prediction.text() +
                     ": give it arrays",
                 ErrorKind::usage);
   }
-  if (!predicting_->predictor)
-    predicting_->predictor =
-        std::make_unique<infer::Predictor>(predicting_->model, infer::PredictorOptions{.session = plan_.session});
-  return predicting_->predictor->predict_file(path);
+  if (!p.predictor)
+    p.predictor = std::make_unique<infer::Predictor>(p.model, infer::PredictorOptions{.session = plan_.session});
+  return p.predictor->predict_file(path);
 }
 
 std::map<std::string, Tensor> PyModel::predict(const std::vector<NamedTensor>& inputs) {
   constexpr std::int64_t kMostRows = 32;  // of one run
-  any_model(nullptr);
-  const std::string state = state_text();
-  if (!predicting_ || predicting_->state != state)
-    predicting_ = std::make_unique<Predicting>(Predicting{.state = state, .model = exported()});
-  Predicting& p = *predicting_;
+  Predicting& p = predicting();
   std::int64_t rows = -1;
   for (const BatchForm::Input& input : forms_->prediction.inputs) {
     const auto given =

@@ -97,10 +97,12 @@ class PyModel {
 
  private:
   struct Bare;
+  struct Predicting;
   train::Model& any_model(const BatchForm* form);
   void begin(const BatchForm& form, const TrainingLength& length, const Keeping& keeping);
   const BatchForm& known_form() const;
   std::string state_text();
+  Predicting& predicting();  // of the values as they are
 
   ModelPlan plan_;
   std::shared_ptr<Forms> forms_;
@@ -110,7 +112,6 @@ class PyModel {
   std::vector<NamedTensor> loaded_;  // before the run began, as files have them
   std::int64_t loads_ = 0;
 
-  struct Predicting;
   std::unique_ptr<Predicting> predicting_;
 
   std::atomic<std::thread::id> at_work_{};

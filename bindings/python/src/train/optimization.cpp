@@ -116,6 +116,16 @@ nb::object default_of(const optim::ScheduleArgument& argument) {
   return std::visit([&](auto field) { return nb::cast(usual.*field); }, argument.field);
 }
 
+// Of a table that Python reads.
+template <class Entry>
+nb::dict row_of(const Entry& entry, const nb::list& arguments) {
+  nb::dict row;
+  row["name"] = std::string(entry.name);
+  row["doc"] = std::string(entry.line);
+  row["args"] = arguments;
+  return row;
+}
+
 nb::list schedule_table() {
   nb::list list;
   for (const optim::ScheduleEntry& entry : optim::schedules()) {
@@ -131,11 +141,7 @@ nb::list schedule_table() {
       row["default"] = name == kEpochs ? nb::none() : default_of(argument);
       arguments.append(row);
     }
-    nb::dict row;
-    row["name"] = std::string(entry.name);
-    row["doc"] = std::string(entry.line);
-    row["args"] = arguments;
-    list.append(row);
+    list.append(row_of(entry, arguments));
   }
   return list;
 }
@@ -185,11 +191,7 @@ nb::list optimizer_table() {
                                                 : nb::cast((entry.defaults.*argument.real).value());
       arguments.append(row);
     }
-    nb::dict row;
-    row["name"] = std::string(entry.name);
-    row["doc"] = std::string(entry.line);
-    row["args"] = arguments;
-    list.append(row);
+    list.append(row_of(entry, arguments));
   }
   return list;
 }

@@ -74,12 +74,12 @@ std::string unsupported(const CardInfo& card) {
 
 Context::Context(std::shared_ptr<Calls> calls, int index) : calls_(std::move(calls)) {
   const int count = card_count(*calls_);
+  if (count == 0) throw Error("[cuda] the driver shows this process no card (CUDA_VISIBLE_DEVICES?)");
   if (index < 0 || index >= count) {
-    throw Error(count == 0 ? "[cuda] the driver shows this process no card (CUDA_VISIBLE_DEVICES?)"
-                           : fmt::format("[cuda] there is no cuda:{}: the driver shows cards 0 to {} (each of several "
-                                         "ranks takes its own, unless "
-                                         "they are given one by its number: cuda:0)",
-                                         index, count - 1));
+    throw Error(
+        fmt::format("[cuda] there is no cuda:{}: the driver shows cards 0 to {} (of several ranks each takes its "
+                    "own, unless all are given one by its number, as cuda:0)",
+                    index, count - 1));
   }
   info_ = card_info(*calls_, index);
   if (const std::string why = unsupported(info_); !why.empty()) throw Error("[cuda] " + why);
