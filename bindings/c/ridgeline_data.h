@@ -37,7 +37,7 @@ typedef struct ridgeline_iterator ridgeline_iterator;
 typedef struct ridgeline_batch ridgeline_batch;
 struct DLManagedTensor; /* of dlpack.h, version 0 to 0.8: what numpy and PyTorch exchange */
 
-/* The package's version, "0.1.0", and RIDGELINE_C_ABI of the library. */
+/* The package's version, "0.2.0", and RIDGELINE_C_ABI of the library. */
 RIDGELINE_API const char* ridgeline_version(void);
 RIDGELINE_API int ridgeline_c_abi(void);
 /* Why this thread's last call that failed did; valid until its next call that fails. "" if none did. */

@@ -47,7 +47,7 @@ typedef struct ridgeline_model_info {
   int32_t encoded; /* 1: the file has the preprocessing, so that encoded images may be given */
 } ridgeline_model_info;
 
-/* The package's version, "0.1.0", and RIDGELINE_INFER_ABI of the library. */
+/* The package's version, "0.2.0", and RIDGELINE_INFER_ABI of the library. */
 RIDGELINE_API const char* ridgeline_infer_version(void);
 RIDGELINE_API int ridgeline_infer_abi(void);
 /* Why this thread's last call that failed did; valid until its next call that fails. "" if none did. */

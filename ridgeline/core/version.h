@@ -3,6 +3,7 @@
 
 namespace ridgeline {
 
-inline constexpr const char* kVersion = "0.1.0";
+// The one place: CMake and the packages read it here.
+inline constexpr const char* kVersion = "0.2.0";
 
 }  // namespace ridgeline

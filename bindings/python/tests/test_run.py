@@ -364,7 +364,7 @@ class Package(unittest.TestCase):
     def test_no_error_prints_a_stray_line(self):
         done = run_python("from ridgeline import data\n"
                           "import ridgeline\nprint(ridgeline.__version__, ridgeline.data is data)")
-        self.assertEqual((done.stdout, done.stderr), ("0.1.0 True\n", ""))
+        self.assertEqual((done.stdout, done.stderr), ("0.2.0 True\n", ""))
 
 
 if __name__ == "__main__":
