@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -34,11 +35,11 @@ using Args = std::map<std::string, Value>;
 
 // The argument of that name and type; it must be there (validation and defaults have run).
 template <class T>
-const T& arg(const Args& args, const std::string& name) {
-  const auto found = args.find(name);
-  RIDGELINE_CHECK(found != args.end(), "argument not set: " + name);
+const T& arg(const Args& args, std::string_view name) {
+  const auto found = args.find(std::string(name));
+  RIDGELINE_CHECK(found != args.end(), "argument not set: " + std::string(name));
   const T* value = std::get_if<T>(&found->second);
-  RIDGELINE_CHECK(value != nullptr, "argument of another type: " + name);
+  RIDGELINE_CHECK(value != nullptr, "argument of another type: " + std::string(name));
   return *value;
 }
 
