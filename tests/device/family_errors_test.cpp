@@ -66,8 +66,8 @@ ConvolutionCase drawn(SampleRandom& random) {
   c.stride = c.dilation = {1, 1};
   c.pad.assign(4, taps / 2);
   c.groups = 1;
-  c.image = {c.image[0], c.image[1] + taps, c.image[2] + taps, 16 * random.integer(2, 8)};
-  c.filters = 16 * random.integer(2, 8);
+  c.image = {c.image[0], c.image[1] + taps, c.image[2] + taps, 16 * random.integer(2, 5)};
+  c.filters = 16 * random.integer(2, 5);
   return c;
 }
 
