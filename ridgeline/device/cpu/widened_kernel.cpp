@@ -7,8 +7,8 @@
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/kernel_table.h"
-#include "ridgeline/device/cpu/loop/kernels.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
+#include "ridgeline/device/cpu/speeds.h"
 #include "ridgeline/device/ranked_entries.h"
 #include "ridgeline/graph/loop/expression.h"
 #include "ridgeline/graph/loop/text.h"
@@ -306,9 +306,6 @@ KernelChoice make_widened(const KernelRequest& request) {
 
 }  // namespace
 
-// Behind every kernel that reads the type itself.
-constexpr double kWidenedSpeed = 0.1;
-
 KernelEntry widened_entry(const OpDef& def) {
   return {def.name,
           "widened",
@@ -317,7 +314,7 @@ KernelEntry widened_entry(const OpDef& def) {
           loop::kLoopStorage,
           Arithmetic::f32,
           {Reproducibility::portable, true},  // what it calls keeps its own promise
-          kWidenedSpeed};
+          speeds::kWidened.best};
 }
 
 }  // namespace ridgeline::device

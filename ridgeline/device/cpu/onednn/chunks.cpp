@@ -3,10 +3,13 @@
 // alone, so the bits are the same for any size of the team.
 #include <algorithm>
 
+#include "ridgeline/device/cpu/entry.h"
 #include "ridgeline/device/cpu/onednn/common.h"
-#include "ridgeline/device/cpu/onednn/kernels.h"
 
 namespace ridgeline::device {
+
+KernelFactory make_onednn_conv2d, make_onednn_conv2d_bwd_data, make_onednn_conv2d_bwd_weights;  // conv.cpp
+
 namespace {
 
 using Factory = KernelChoice (*)(const KernelRequest&);
