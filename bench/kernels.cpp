@@ -2,7 +2,7 @@
 //
 // Times every CPU kernel entry of the ops that have more than one, on the shapes of AlexNet and ResNet at batch 32,
 // 1x1 and strided convolutions among them, dense layers in f32 over 1 to 256 rows: where the order of the lists in
-// device/cpu/kernel_table.cpp comes from. Each kernel has its operands in the layouts that it wants. Prints the
+// device/cpu/speeds.h comes from. Each kernel has its operands in the layouts that it wants. Prints the
 // shortest of the repetitions and their median, and bytes of operands and results over the shortest.
 //
 //   build/bench_kernels [repetitions, 15] [what an op and its first shape begin with: "dense [128,9216]"]

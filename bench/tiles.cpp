@@ -1,7 +1,7 @@
 // bench/tiles.cpp
 //
 // Times the bf16 tile kernels beside the kernel library's bf16 ones, in turn, on the layers of AlexNet, ResNet and VGG:
-// where the order of device/cpu/kernel_table.cpp comes from. The library is called through its own interface and gets
+// where the order of device/cpu/speeds.h comes from. The library is called through its own interface and gets
 // every layout that it likes best. Prints for each layer and pass the median time of both, their ratio, and the share
 // of the tile peak that both reach; the peak is measured on random numbers from the first cache (on zeros it is
 // higher).
@@ -27,7 +27,7 @@
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/cpu_device.h"
 #include "ridgeline/device/cpu/isa.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 #include "ridgeline/device/cpu/tiles/peak.h"
 
 namespace {

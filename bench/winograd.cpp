@@ -26,9 +26,9 @@
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/cpu_device.h"
-#include "ridgeline/device/cpu/onednn/kernels.h"
+#include "ridgeline/device/cpu/library.h"
 #include "ridgeline/device/cpu/peak.h"
-#include "ridgeline/device/cpu/winograd/kernels.h"
+#include "ridgeline/device/cpu/winograd/convolution.h"
 
 namespace {
 
@@ -78,15 +78,12 @@ struct Operation {
   const char* op;
   Pass pass;
   KernelChoice (*ours)(const KernelRequest&, const Wish&);
-  KernelChoice (*library)(const KernelRequest&);
 };
 
 const Operation kOperations[] = {
-    {"fwd", "conv2d", Pass::forward, device::winograd::make_forward, device::make_onednn_conv2d},
-    {"bwd_d", "conv2d_bwd_data", Pass::backward_data, device::winograd::make_backward_data,
-     device::make_onednn_conv2d_bwd_data},
-    {"bwd_w", "conv2d_bwd_weights", Pass::backward_weights, device::winograd::make_backward_weights,
-     device::make_onednn_conv2d_bwd_weights},
+    {"fwd", "conv2d", Pass::forward, device::winograd::make_forward},
+    {"bwd_d", "conv2d_bwd_data", Pass::backward_data, device::winograd::make_backward_data},
+    {"bwd_w", "conv2d_bwd_weights", Pass::backward_weights, device::winograd::make_backward_weights},
 };
 
 // Normals; `relu` leaves half of them zero.
@@ -164,7 +161,9 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
         bench::prepare(device, request, std::move(std::get<std::unique_ptr<Kernel>>(choice)), inputs, outputs));
     return true;
   };
-  if (!add(operation.library(request))) return;
+  const auto all = device::library_kernels();
+  const auto library = std::find_if(all.begin(), all.end(), [&](const KernelEntry& e) { return e.op == operation.op; });
+  if (!add(library->factory(request))) return;
   if (options.all_rules) {
     for (int m = 2; m <= 6; ++m) {
       for (const int n : m > 4 ? std::vector{0, 4} : std::vector{0}) {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "ridgeline/device/cpu/isa.h"
-#include "ridgeline/device/cpu/loop/kernels.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/loop/loop_kernel.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 #include "ridgeline/graph/ir/text.h"
 #include "tests/compile/list_device.h"
 #include "tests/compile/support.h"

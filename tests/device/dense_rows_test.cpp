@@ -4,7 +4,6 @@
 
 #include "made_kernel.h"
 #include "ridgeline/device/cpu/dense/dense.h"
-#include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/isa.h"
 
 namespace ridgeline {
@@ -62,12 +61,12 @@ void expect_reference_everywhere(const Problem& problem, MakeKernel make, const 
 
 void expect_all_passes(const RowsCase& c, std::int64_t kind) {
   ASSERT_NO_FATAL_FAILURE(expect_reference_everywhere(forward_of(c, static_cast<int>(2 + kind % 3), kind % 2 == 0),
-                                                      device::make_rows_dense, c));
-  ASSERT_NO_FATAL_FAILURE(expect_reference_everywhere(data_of(c), device::make_rows_dense_bwd_data, c));
+                                                      cpu_factory("dense", "rows"), c));
+  ASSERT_NO_FATAL_FAILURE(expect_reference_everywhere(data_of(c), cpu_factory("dense_bwd_data", "rows"), c));
   ASSERT_NO_FATAL_FAILURE(
-      expect_reference_everywhere(weights_of(c, kind % 2 == 1), device::make_rows_dense_bwd_weights, c));
+      expect_reference_everywhere(weights_of(c, kind % 2 == 1), cpu_factory("dense_bwd_weights", "rows"), c));
   ASSERT_NO_FATAL_FAILURE(
-      expect_reference_everywhere(update_of(c, kind % 2 == 0, kind % 3 < 2), device::make_rows_dense_update, c));
+      expect_reference_everywhere(update_of(c, kind % 2 == 0, kind % 3 < 2), cpu_factory("dense_update", "rows"), c));
 }
 
 TEST(DenseRows, RandomShapesAgreeWithFp64AndHaveTheSameBitsEverywhere) {
@@ -91,14 +90,14 @@ TEST(DenseRows, ShapesBeyondEveryBlockAgreeWithFp64) {
 TEST(DenseRows, TheUpdateHasTheBitsOfTheGradientAndTheUpdateApart) {
   const RowsCase c{130, 300, 70};
   const Problem together = update_of(c, true, false);
-  const Tensor dw = results_of(weights_of(c, true), device::make_rows_dense_bwd_weights).at(0);
+  const Tensor dw = results_of(weights_of(c, true), cpu_factory("dense_bwd_weights", "rows")).at(0);
   Problem loop{"loop",
                {together.inputs[0], together.inputs[1], dw, together.inputs[4]},
                {{"expression", together.attributes.string("expression")}}};
   const Node node = loop.node();
   KernelChoice choice = cpu_kernels("loop", Provider::own).front().make(loop.request(node));
   const std::vector<Tensor> apart = run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), loop);
-  const std::vector<Tensor> got = results_of(together, device::make_rows_dense_update);
+  const std::vector<Tensor> got = results_of(together, cpu_factory("dense_update", "rows"));
   EXPECT_TRUE(same_bits(got[0], apart[0]));
   EXPECT_TRUE(same_bits(got[1], apart[1]));
 }
@@ -126,10 +125,10 @@ TEST(DenseRows, Bf16ValuesGiveTheRoundedResultsOfTheSameValuesInF32) {
   const RowsCase cases[] = {{37, 150, 45}, {130, 1090, 131}, {259, 70, 67}};
   for (const RowsCase& c : cases) {
     const std::tuple<Problem, MakeKernel, DType, std::vector<std::size_t>> all[] = {
-        {forward_of(c, 4, true), device::make_rows_dense, DType::bf16, {0, 1, 3}},
-        {data_of(c), device::make_rows_dense_bwd_data, DType::bf16, {0, 1}},
-        {weights_of(c, true), device::make_rows_dense_bwd_weights, DType::f32, {0, 1}},
-        {update_of(c, true, true), device::make_rows_dense_update, DType::f32, {2, 3}},
+        {forward_of(c, 4, true), cpu_factory("dense", "rows"), DType::bf16, {0, 1, 3}},
+        {data_of(c), cpu_factory("dense_bwd_data", "rows"), DType::bf16, {0, 1}},
+        {weights_of(c, true), cpu_factory("dense_bwd_weights", "rows"), DType::f32, {0, 1}},
+        {update_of(c, true, true), cpu_factory("dense_update", "rows"), DType::f32, {2, 3}},
     };
     for (const auto& [wide, make, type, values] : all) {
       Problem narrow = wide, rounded = wide;
@@ -157,7 +156,7 @@ TEST(DenseRows, ValuesOfSeveralTypesAreRefused) {
   KernelRequest request{op_def(p.op), node, {}, {}};
   for (const ValueType& type : p.input_types()) request.inputs.push_back({type, {}, false});
   request.outputs.push_back({{DType::f32, {c.rows, c.inputs}}, {}, false});
-  const KernelChoice choice = device::make_rows_dense_bwd_data(request);
+  const KernelChoice choice = cpu_factory("dense_bwd_data", "rows")(request);
   ASSERT_TRUE(std::holds_alternative<Refusal>(choice));
   EXPECT_EQ(std::get<Refusal>(choice).reason, "f32 beside bf16: this kernel takes values of one type");
 }
@@ -168,9 +167,9 @@ TEST(DenseRows, NaNAndInfinityReachTheResultsThatReadThem) {
   constexpr float kBad[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
   for (const float bad : kBad) {
     const std::pair<Problem, MakeKernel> all[] = {
-        {forward_of(c, 3, true), device::make_rows_dense},
-        {data_of(c), device::make_rows_dense_bwd_data},
-        {weights_of(c, true), device::make_rows_dense_bwd_weights},
+        {forward_of(c, 3, true), cpu_factory("dense", "rows")},
+        {data_of(c), cpu_factory("dense_bwd_data", "rows")},
+        {weights_of(c, true), cpu_factory("dense_bwd_weights", "rows")},
     };
     for (auto [problem, make] : all) {
       problem.inputs[0].data<float>()[problem.inputs[0].elements() - 1] = bad;

@@ -1,7 +1,6 @@
 // The direct kernels on random convolutions: near the reference, and the same bits with any team on any vector length.
 #include "convolution_support.h"
 #include "made_kernel.h"
-#include "ridgeline/device/cpu/direct/kernels.h"
 
 namespace ridgeline {
 namespace {
@@ -43,9 +42,10 @@ TEST(DirectKernels, RandomShapesAgreeWithTheReferenceAndHaveTheSameBitsEverywher
     ++shape;
     const std::string name = name_of_case(c);
     const std::pair<Problem, MakeKernel> all[] = {
-        {c.forward(random.integer(0, 1) == 0, random.integer(0, 1) == 0 ? "relu" : "none"), device::make_direct_conv2d},
-        {c.backward_data(), device::make_direct_conv2d_bwd_data},
-        {c.backward_weights(random.integer(0, 1) == 0), device::make_direct_conv2d_bwd_weights}};
+        {c.forward(random.integer(0, 1) == 0, random.integer(0, 1) == 0 ? "relu" : "none"),
+         cpu_factory("conv2d", "direct")},
+        {c.backward_data(), cpu_factory("conv2d_bwd_data", "direct")},
+        {c.backward_weights(random.integer(0, 1) == 0), cpu_factory("conv2d_bwd_weights", "direct")}};
     for (const auto& [problem, make] : all)
       ASSERT_NO_FATAL_FAILURE(expect_everywhere(problem, make, name, problem.reference(), expect_near_sums));
   }

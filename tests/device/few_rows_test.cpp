@@ -78,12 +78,13 @@ TEST(FewRows, DenseLayersAgreeWithTheReferenceAndHaveTheSameBitsEverywhere) {
                  random.integer(1, shape % 4 == 1 ? 700 : 60), type};
     for (int operands = 2; operands <= 4; ++operands) {
       const bool relu = random.integer(0, 1) == 0;
-      ASSERT_NO_FATAL_FAILURE(expect_reference(forward(c, operands, relu), device::make_few_rows_dense, c));
+      ASSERT_NO_FATAL_FAILURE(expect_reference(forward(c, operands, relu), cpu_factory("dense", "few_rows"), c));
     }
     const bool bias = shape % 2 == 0;
-    ASSERT_NO_FATAL_FAILURE(expect_reference(to_data(c), device::make_few_rows_dense_bwd_data, c));
-    ASSERT_NO_FATAL_FAILURE(expect_reference(to_weights(c, bias), device::make_few_rows_dense_bwd_weights, c));
-    ASSERT_NO_FATAL_FAILURE(expect_reference(update(c, bias, shape % 5 < 2), device::make_few_rows_dense_update, c));
+    ASSERT_NO_FATAL_FAILURE(expect_reference(to_data(c), cpu_factory("dense_bwd_data", "few_rows"), c));
+    ASSERT_NO_FATAL_FAILURE(expect_reference(to_weights(c, bias), cpu_factory("dense_bwd_weights", "few_rows"), c));
+    ASSERT_NO_FATAL_FAILURE(
+        expect_reference(update(c, bias, shape % 5 < 2), cpu_factory("dense_update", "few_rows"), c));
   }
 }
 
@@ -91,21 +92,21 @@ TEST(FewRows, DenseLayersAgreeWithTheReferenceAndHaveTheSameBitsEverywhere) {
 TEST(FewRows, GradientsLargerThanTheCachesAgreeWithTheReference) {
   for (const std::int64_t inputs : {1024, 1021}) {
     const Case c{3, inputs, 1100, DType::f32};
-    ASSERT_NO_FATAL_FAILURE(expect_reference(to_weights(c, true), device::make_few_rows_dense_bwd_weights, c));
+    ASSERT_NO_FATAL_FAILURE(expect_reference(to_weights(c, true), cpu_factory("dense_bwd_weights", "few_rows"), c));
   }
 }
 
 TEST(FewRows, TheUpdateHasTheBitsOfTheGradientAndTheUpdateApart) {
   const Case c{5, 300, 70, DType::f32};
   const Problem together = update(c, true);
-  const Tensor dw = results_of(to_weights(c, true), device::make_few_rows_dense_bwd_weights).at(0);
+  const Tensor dw = results_of(to_weights(c, true), cpu_factory("dense_bwd_weights", "few_rows")).at(0);
   Problem loop{"loop",
                {together.inputs[0], together.inputs[1], dw, together.inputs[4]},
                {{"expression", together.attributes.string("expression")}}};
   const Node node = loop.node();
   KernelChoice choice = cpu_kernels("loop", Provider::own).front().make(loop.request(node));
   const std::vector<Tensor> apart = run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), loop);
-  const std::vector<Tensor> got = results_of(together, device::make_few_rows_dense_update);
+  const std::vector<Tensor> got = results_of(together, cpu_factory("dense_update", "few_rows"));
   EXPECT_TRUE(same_bits(got[0], apart[0]));
   EXPECT_TRUE(same_bits(got[1], apart[1]));
   EXPECT_TRUE(same_bits(got[3], apart[2])) << "the rounded copy";
@@ -114,10 +115,10 @@ TEST(FewRows, TheUpdateHasTheBitsOfTheGradientAndTheUpdateApart) {
 TEST(FewRows, MoreRowsAreRefused) {
   const std::int64_t most = device::most_few_rows(DType::f32);
   const Case c{most + 1, 8, 8, DType::f32};
-  const std::pair<Problem, MakeKernel> all[] = {{forward(c, 2, false), device::make_few_rows_dense},
-                                                {to_data(c), device::make_few_rows_dense_bwd_data},
-                                                {to_weights(c, false), device::make_few_rows_dense_bwd_weights},
-                                                {update(c, true), device::make_few_rows_dense_update}};
+  const std::pair<Problem, MakeKernel> all[] = {{forward(c, 2, false), cpu_factory("dense", "few_rows")},
+                                                {to_data(c), cpu_factory("dense_bwd_data", "few_rows")},
+                                                {to_weights(c, false), cpu_factory("dense_bwd_weights", "few_rows")},
+                                                {update(c, true), cpu_factory("dense_update", "few_rows")}};
   for (const auto& [problem, make] : all) {
     const Node node = problem.node();
     const KernelChoice choice = make(problem.request(node));

@@ -1,4 +1,4 @@
-#include "ridgeline/device/cpu/loop/kernels.h"
+#include "ridgeline/device/cpu/loop/loop_kernel.h"
 
 #include <gtest/gtest.h>
 

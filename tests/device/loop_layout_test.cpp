@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "ridgeline/device/cpu/loop/kernels.h"
+#include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "tests/device/loop_support.h"
 
 namespace ridgeline::device {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "ridgeline/device/cpu/loop/kernels.h"
+#include "ridgeline/device/cpu/families.h"
 
 namespace ridgeline::device {
 

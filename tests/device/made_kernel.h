@@ -1,17 +1,30 @@
 // tests/device/made_kernel.h
 //
-// Results of a problem by the kernel that one factory makes, once and wherever it may run; a refusal fails the test.
+// Factories of the CPU's table, and results of a problem by the kernel that one makes, once and wherever it may run; a
+// refusal fails the test.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernel_testing.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/device/cpu/kernel_table.h"
 #include "tests/support/forced_isa.h"
 
 namespace ridgeline {
 
 using MakeKernel = KernelChoice (*)(const KernelRequest&);
+
+// An entry of the CPU's table, and its factory.
+inline KernelEntry cpu_entry(std::string_view op, std::string_view name) {
+  for (const KernelEntry& entry : cpu_kernels(op)) {
+    if (entry.name == name) return entry;
+  }
+  RIDGELINE_CHECK(false, "no such entry");
+}
+inline MakeKernel cpu_factory(std::string_view op, std::string_view name) { return cpu_entry(op, name).factory; }
 
 inline std::vector<Tensor> results_of(const Problem& problem, MakeKernel make) {
   const Node node = problem.node();

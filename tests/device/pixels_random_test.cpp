@@ -1,17 +1,16 @@
 // Convolutions by pixels, of random shapes, against the reference: windows over f32 and bf16 images, with what
 // follows the sums, every vector target, teams of several sizes, whatever the scratch memory held.
-#include "ridgeline/device/cpu/pixels/kernels.h"
+#include "made_kernel.h"
 #include "tile_support.h"
 #include "winograd_support.h"
 
 namespace ridgeline {
 namespace {
 
-using Make = KernelChoice (*)(const KernelRequest&);
-constexpr Make kMakes[] = {device::make_pixels_conv2d, device::make_pixels_conv2d_bwd_data,
-                           device::make_pixels_conv2d_bwd_weights};
-constexpr double (*kShares[])(const KernelRequest&) = {
-    device::pixels_conv2d_share, device::pixels_conv2d_bwd_data_share, device::pixels_conv2d_bwd_weights_share};
+KernelEntry entry_of(std::size_t pass) {
+  constexpr std::string_view kOps[] = {"conv2d", "conv2d_bwd_data", "conv2d_bwd_weights"};
+  return cpu_entry(kOps[pass], "pixels");
+}
 
 // Of multiples of 16 channels: around the width of a panel, the depth of a sum in registers, a group of filters.
 std::int64_t random_channels(SampleRandom& random) {
@@ -76,7 +75,7 @@ auto ask(const Ask& asked, const TileProblem& p) {
   for (const ValueType& type : p.output_types()) request.outputs.push_back({type, {}, false});
   return asked(request);
 }
-KernelChoice choice_of(std::size_t pass, const TileProblem& p) { return ask(kMakes[pass], p); }
+KernelChoice choice_of(std::size_t pass, const TileProblem& p) { return ask(entry_of(pass).factory, p); }
 
 TEST(Pixels, RandomShapesAgreeWithTheReference) {
   const std::int64_t shapes = shapes_to_try(40);
@@ -185,7 +184,7 @@ TEST(Pixels, WhatTheyDoNotTakeIsRefusedByItsReason) {
 
 TEST(Pixels, AreFastestAt1x1AndStridesOfManyPixelsAndChannels) {
   const auto share = [](const ConvolutionCase& c, std::size_t pass) {
-    return ask(kShares[pass], problem_of(pass, c, false));
+    return ask(entry_of(pass).share, problem_of(pass, c, false));
   };
   const ConvolutionCase single{{2, 28, 28, 64}, 64, {1, 1}, {0, 0, 0, 0}};
   ConvolutionCase strided = single;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "made_kernel.h"
 #include "ridgeline/device/cpu/cpu_device.h"
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "tests/support/error_of.h"
@@ -173,7 +174,7 @@ TEST(TileHalves, FewProductsAValueAreLeftToTheLibrary) {
   const auto refusal = [](std::int64_t channels, std::int64_t filters) {
     const TileProblem problem = pass_on_halves(0, {{1, 8, 8, channels}, filters, {1, 1}, {0, 0, 0, 0}});
     const Node node = problem.problem.node();
-    const KernelChoice choice = device::make_amx_halves_conv2d(problem.problem.request(node));
+    const KernelChoice choice = cpu_factory("conv2d", "amx_bf16x3")(problem.problem.request(node));
     return std::holds_alternative<Refusal>(choice) ? std::get<Refusal>(choice).reason : "";
   };
   EXPECT_EQ(refusal(128, 512), "");

@@ -9,7 +9,7 @@
 
 #include "kernel_testing.h"
 #include "ridgeline/device/cpu/isa.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 
 namespace ridgeline {
 

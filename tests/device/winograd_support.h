@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernel_testing.h"
-#include "ridgeline/device/cpu/winograd/kernels.h"
+#include "ridgeline/device/cpu/winograd/convolution.h"
 #include "tests/support/forced_isa.h"
 
 namespace ridgeline {

@@ -13,12 +13,12 @@
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/bandwidth.h"
 #include "ridgeline/device/cpu/dense/few_rows.h"
-#include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/kernels_version.h"
 #include "ridgeline/device/cpu/library.h"
 #include "ridgeline/device/cpu/peak.h"
+#include "ridgeline/device/cpu/speeds.h"
 #include "ridgeline/device/cpu/tiles/peak.h"
 #include "ridgeline/device/host_event.h"
 #include "ridgeline/device/queued_stream.h"
@@ -256,8 +256,8 @@ void add_dense_updates(std::vector<FusedForms>& forms, bool own, bool tiles) {
   add({.op = "",
        .with = "",
        .types = {DType::f32, DType::bf16},
-       .most_rows = device::kMostDenseRows,
-       .least_weights = device::kLeastDenseWeights});
+       .most_rows = device::speeds::kMostDenseRows,
+       .least_weights = device::speeds::kLeastDenseWeights});
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/kernel_table.h
 //
-// The kernels of the CPU: one table for all ops, and the switch that forces a provider.
+// The kernels of the CPU: the families of families.h as one table, and the switch that forces a provider.
 #pragma once
 
 #include <optional>

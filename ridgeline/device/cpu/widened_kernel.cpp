@@ -6,9 +6,10 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/common.h"
+#include "ridgeline/device/cpu/image_parts.h"
 #include "ridgeline/device/cpu/kernel_table.h"
-#include "ridgeline/device/cpu/loop/kernels.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
+#include "ridgeline/device/cpu/speeds.h"
 #include "ridgeline/device/ranked_entries.h"
 #include "ridgeline/graph/loop/expression.h"
 #include "ridgeline/graph/loop/text.h"
@@ -91,20 +92,7 @@ class WidenedLayout final : public BlockedLayout {
   Layout wide_;
 };
 
-// Ops that are done image by image, so that a kernel for some images does a batch part by part. Operands and results
-// that have no part for each image are shared, or sums over the parts.
-struct PartRule {
-  std::string_view op;
-  std::uint32_t inputs, outputs;  // bit i: operand or result i has a part for each image
-  bool has_input(std::size_t i) const { return i < 32 && (inputs >> i & 1u) != 0; }
-  bool has_output(std::size_t i) const { return i < 32 && (outputs >> i & 1u) != 0; }
-};
-constexpr PartRule kPartRules[] = {
-    {"conv2d", 0b1001, 0b1},
-    {"conv2d_bwd_data", 0b101, 0b1},
-    {"conv2d_bwd_weights", 0b11, 0b00},
-};
-constexpr PartRule kWhole{"", ~0u, ~0u};
+constexpr ImageParts kWhole{"", ~0u, ~0u};
 
 std::unique_ptr<Kernel> make_sum(std::size_t values) {
   const auto elements = static_cast<std::int64_t>(values);
@@ -118,7 +106,7 @@ std::unique_ptr<Kernel> make_sum(std::size_t values) {
 class WidenedKernel final : public Kernel {
  public:
   // `wide` is what `inner` was made for, one of `parts` equal parts of `request`'s images.
-  WidenedKernel(const KernelRequest& request, const KernelRequest& wide, const PartRule& rule, std::int64_t parts,
+  WidenedKernel(const KernelRequest& request, const KernelRequest& wide, const ImageParts& rule, std::int64_t parts,
                 std::unique_ptr<Kernel> inner)
       : inner_(std::move(inner)), parts_(parts) {
     name = "widened " + inner_->name + (parts > 1 ? " in " + std::to_string(parts) + " parts" : "");
@@ -242,7 +230,7 @@ constexpr std::size_t kPartBytes = std::size_t{16} << 20;
 
 // In how many equal parts of its images a request is best done: as few as leave little to convert at a time, in f32,
 // beside results that are added up. 1 where the op is not done by images.
-std::int64_t parts_of(const KernelRequest& wide, const PartRule& rule) {
+std::int64_t parts_of(const KernelRequest& wide, const ImageParts& rule) {
   if (&rule == &kWhole) return 1;
   std::size_t converted = 0, summed = 0;
   for (std::size_t i = 0; i < wide.inputs.size(); ++i) converted += rule.has_input(i) ? wide.inputs[i].type.bytes() : 0;
@@ -256,12 +244,6 @@ std::int64_t parts_of(const KernelRequest& wide, const PartRule& rule) {
   return std::max<std::int64_t>(1, images);
 }
 
-Shape first_images(const Shape& shape, std::int64_t parts) {
-  std::vector<std::int64_t> dims = shape.dims();
-  dims[0] /= parts;
-  return Shape(dims);
-}
-
 KernelChoice make_widened(const KernelRequest& request) {
   KernelRequest wide = request;
   bool any = false;
@@ -273,19 +255,10 @@ KernelChoice make_widened(const KernelRequest& request) {
     }
   }
   if (!any) return Refusal{"no value of bf16 or f16 to convert"};
-  const auto* const found = std::find_if(std::begin(kPartRules), std::end(kPartRules),
-                                         [&](const PartRule& rule) { return rule.op == request.def.name; });
-  const PartRule& rule = found == std::end(kPartRules) ? kWhole : *found;
+  const ImageParts* const by_images = image_parts(request.def.name);
+  const ImageParts& rule = by_images == nullptr ? kWhole : *by_images;
   const std::int64_t parts = parts_of(wide, rule);
-  KernelRequest part = wide;
-  if (parts > 1) {
-    for (std::size_t i = 0; i < part.inputs.size(); ++i) {
-      if (rule.has_input(i)) part.inputs[i].type.shape = first_images(part.inputs[i].type.shape, parts);
-    }
-    for (std::size_t i = 0; i < part.outputs.size(); ++i) {
-      if (rule.has_output(i)) part.outputs[i].type.shape = first_images(part.outputs[i].type.shape, parts);
-    }
-  }
+  const KernelRequest part = parts > 1 ? rule.of(wide, wide.inputs[0].type.shape[0] / parts) : wide;
   std::string reasons;
   for (const KernelEntry& entry : by_speed(cpu_kernels(request.node.op, forced_provider()), wide)) {
     if (entry.provider == Provider::reference || entry.factory == make_widened) continue;
@@ -306,9 +279,6 @@ KernelChoice make_widened(const KernelRequest& request) {
 
 }  // namespace
 
-// Behind every kernel that reads the type itself.
-constexpr double kWidenedSpeed = 0.1;
-
 KernelEntry widened_entry(const OpDef& def) {
   return {def.name,
           "widened",
@@ -317,7 +287,7 @@ KernelEntry widened_entry(const OpDef& def) {
           loop::kLoopStorage,
           Arithmetic::f32,
           {Reproducibility::portable, true},  // what it calls keeps its own promise
-          kWidenedSpeed};
+          speeds::kWidened.best};
 }
 
 }  // namespace ridgeline::device

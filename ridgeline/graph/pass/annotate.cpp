@@ -4,6 +4,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/annotations.h"
+#include "ridgeline/graph/pass/follows_batch.h"
 #include "ridgeline/graph/pass/pipeline_plan.h"
 
 namespace ridgeline {
@@ -15,7 +16,7 @@ bool has_weights(const Node& node) { return node.op == "dense" || node.op == "co
 
 Graph annotate(Graph step, const std::string& name, const std::vector<Annotation>& annotations) {
   if (annotations.empty()) return step;
-  const std::vector<bool> backward = backward_nodes(step), follows = follows_inputs(step, "");
+  const std::vector<bool> backward = backward_nodes(step), follows = follows_batch(step);
   const auto forward = [&](std::size_t n) {
     const ValueId result = step.nodes[n].outputs[0];
     return !backward[n] && follows[static_cast<std::size_t>(result)];

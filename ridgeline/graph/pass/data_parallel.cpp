@@ -10,6 +10,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/op/collective.h"
 #include "ridgeline/graph/pass/accumulation.h"
+#include "ridgeline/graph/pass/follows_batch.h"
 
 namespace ridgeline {
 namespace {
@@ -61,26 +62,17 @@ class Distributor {
     }
   }
 
-  // What follows from the rank's own batch.
+  // What follows from the rank's own batch. A sum over batches does where what is added to it does.
   void find_local() {
-    local_.assign(graph_.values.size(), false);
-    const auto mark = [&](ValueId id) { local_[static_cast<std::size_t>(id)] = true; };
-    for (ValueId id : graph_.arguments) {
-      if (value(id).kind == ValueKind::input) mark(id);
+    const auto of = [&](const Node& node) {
+      return alike(node) ? Follows::no : unlike(node) ? Follows::yes : Follows::as_operands;
+    };
+    local_ = follows_batch(graph_, of);
+    std::vector<ValueId> sums;
+    for (ValueId state : sum_states_) {
+      if (adds_local(state)) sums.push_back(state);
     }
-    // A sum is a local one where what is added to it is.
-    for (const bool with_sums : {false, true}) {
-      if (with_sums) {
-        for (ValueId state : sum_states_) {
-          if (adds_local(state)) mark(state);
-        }
-      }
-      for (const Node& node : graph_.nodes) {
-        if (alike(node)) continue;
-        if (unlike(node) || std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return local(id); }))
-          std::for_each(node.outputs.begin(), node.outputs.end(), mark);
-      }
-    }
+    if (!sums.empty()) local_ = follows_batch(graph_, of, sums);
   }
 
   bool adds_local(ValueId state) const {

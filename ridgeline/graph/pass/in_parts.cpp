@@ -10,6 +10,7 @@
 #include "ridgeline/graph/op/collective.h"
 #include "ridgeline/graph/pass/data_parallel.h"
 #include "ridgeline/graph/pass/draw_by_number.h"
+#include "ridgeline/graph/pass/follows_batch.h"
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/rewrite.h"
 
@@ -22,7 +23,12 @@ constexpr const char* kParts = "parts of the batch";  // the group of data_paral
 
 class Parts {
  public:
-  Parts(Graph graph, const BatchParts& how) : graph_(std::move(graph)), how_(how), in_(std::move(graph_.nodes)) {
+  Parts(Graph graph, const BatchParts& how) : graph_(std::move(graph)), how_(how) {
+    follows_ = follows_batch(graph_, [this, of_parts = unless_exchanged(kParts)](const Node& node) {
+      const Follows own = of_parts(node);
+      return combines(node) ? Follows::no : own;
+    });
+    in_ = std::move(graph_.nodes);
     graph_.nodes.clear();
     for (const Node& node : in_) {
       names_.insert(node.name);
@@ -117,7 +123,7 @@ class Parts {
       if (def.has(kDone) && started_.contains(node.inputs[0])) return finish(node, *started_.at(node.inputs[0]));
       if (how_.parts > 1) return exchange(node);
     }
-    const bool own = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return own_.contains(id); });
+    const bool own = follows_[static_cast<std::size_t>(node.outputs[0])];
     for (std::int64_t j = 0; j < (own ? how_.parts : 1); ++j) {
       Node copy = node;
       for (ValueId& id : copy.inputs) id = operand(id, j);
@@ -200,6 +206,7 @@ class Parts {
   Graph graph_;
   const BatchParts& how_;
   std::vector<Node> in_;
+  std::vector<bool> follows_;  // by value of the step for one part: whether each part has its own
   NameSet names_;
   std::map<ValueId, std::vector<ValueId>> own_;  // by the value of the step for one part: that of each
   std::map<ValueId, ValueId> replaced_;          // values that all parts have, under another id

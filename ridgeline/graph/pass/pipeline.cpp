@@ -10,6 +10,7 @@
 #include "ridgeline/graph/ir/annotations.h"
 #include "ridgeline/graph/pass/data_parallel.h"
 #include "ridgeline/graph/pass/draw_by_number.h"
+#include "ridgeline/graph/pass/follows_batch.h"
 #include "ridgeline/graph/pass/pipeline_order.h"
 #include "ridgeline/graph/pass/pipeline_plan.h"
 
@@ -45,7 +46,7 @@ class Cutter {
         own_(static_cast<int>(distribution.rank)),
         ranks_(distribution.ranks),
         group_(distribution.group),
-        follows_(follows_inputs(step_, kMicroBatches)),
+        follows_(follows_batch(step_, unless_exchanged(kMicroBatches))),
         staged_(stages_of(step_, plan_, distribution.rates, follows_)),
         producer_(producers(step_)),
         stage_(step_.values.size(), kEverywhere),

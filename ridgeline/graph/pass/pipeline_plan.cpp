@@ -220,26 +220,6 @@ class Stages {
 
 }  // namespace
 
-std::vector<bool> follows_inputs(const Graph& graph, const std::string& group) {
-  std::vector<bool> follows(graph.values.size(), false), together(graph.values.size(), false);
-  for (ValueId id : graph.arguments) {
-    if (graph.value(id).kind == ValueKind::input) follows[static_cast<std::size_t>(id)] = true;
-  }
-  for (const Node& node : graph.nodes) {
-    const OpDef& def = op_def(node.op);
-    if (def.has(kStart) && node.attributes.string("group") == group) {
-      together[static_cast<std::size_t>(node.outputs[0])] = true;
-      continue;
-    }
-    if (def.has(kDone) && together[static_cast<std::size_t>(node.inputs[0])]) continue;
-    if (std::any_of(node.inputs.begin(), node.inputs.end(),
-                    [&](ValueId id) { return follows[static_cast<std::size_t>(id)]; })) {
-      for (ValueId id : node.outputs) follows[static_cast<std::size_t>(id)] = true;
-    }
-  }
-  return follows;
-}
-
 std::vector<bool> backward_nodes(const Graph& graph) {
   std::vector<bool> of_gradient(graph.values.size(), false), backward;
   for (const Node& node : graph.nodes) {

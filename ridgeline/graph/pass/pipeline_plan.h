@@ -11,8 +11,6 @@
 
 namespace ridgeline {
 
-// Whether each value follows from the step's inputs. What an exchange over `group` gives back does not.
-std::vector<bool> follows_inputs(const Graph& graph, const std::string& group);
 // Whether each node is a part of the backward pass: it gives gradients or reads what follows from them.
 std::vector<bool> backward_nodes(const Graph& graph);
 

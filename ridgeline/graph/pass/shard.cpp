@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/annotations.h"
+#include "ridgeline/graph/pass/follows_batch.h"
 #include "ridgeline/graph/pass/shard_form.h"
 #include "ridgeline/graph/pass/shard_plan.h"
 #include "ridgeline/graph/pass/weights_of_gradient.h"
@@ -65,17 +66,6 @@ class Sharder {
     }
     type.shape[axis] /= ranks_;
     return type;
-  }
-
-  void find_local() {
-    local_.assign(given_.values.size(), false);
-    for (ValueId id : given_.arguments) {
-      if (given_.value(id).kind == ValueKind::input) local_[static_cast<std::size_t>(id)] = true;
-    }
-    for (const Node& node : given_.nodes) {
-      if (!std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return follows_batch(id); })) continue;
-      for (ValueId id : node.outputs) local_[static_cast<std::size_t>(id)] = true;
-    }
   }
 
   // ---- ops that are added
@@ -170,7 +160,7 @@ class Sharder {
     forms_.assign(given_.values.size(), Form::given);
     made_.clear();
     masks_.clear();
-    find_local();
+    local_ = ridgeline::follows_batch(given_);
     declare_parts();
     for (const Node& node : given_.nodes) {
       at_ = &node;

@@ -2,7 +2,7 @@
 // is allowed.
 #include <gtest/gtest.h>
 
-#include "ridgeline/device/cpu/loop/kernels.h"
+#include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/graph/ir/text.h"
 #include "tests/compile/list_device.h"
 #include "tests/compile/support.h"

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ridgeline/device/cpu/loop/kernels.h"
+#include "ridgeline/device/cpu/families.h"
 #include "ridgeline/device/cuda/library.h"
 #include "ridgeline/device/cuda/loop/cubins.h"
 #include "ridgeline/device/cuda/loop/kernel.h"

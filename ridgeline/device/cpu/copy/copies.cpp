@@ -4,7 +4,6 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/copy/strided_copy.h"
-#include "ridgeline/device/cpu/own_kernels.h"
 #include "ridgeline/graph/op/collective.h"
 
 namespace ridgeline::device {

@@ -4,7 +4,6 @@
 
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/common.h"
-#include "ridgeline/device/cpu/own_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/device/cpu/copy/gather.cpp"

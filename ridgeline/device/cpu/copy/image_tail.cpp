@@ -3,7 +3,6 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/loop/interpreter.h"
-#include "ridgeline/device/cpu/own_kernels.h"
 #include "ridgeline/device/cpu/scratch.h"
 #include "ridgeline/image/normalize.h"
 

@@ -1,5 +1,3 @@
-#include "ridgeline/device/cpu/copy/integers.h"
-
 #include <algorithm>
 
 #include "ridgeline/device/cpu/common.h"

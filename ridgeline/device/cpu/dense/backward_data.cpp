@@ -1,6 +1,5 @@
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/dense/dense.h"
-#include "ridgeline/device/cpu/dense/kernels.h"
 
 namespace ridgeline::device {
 namespace dense {
@@ -102,10 +101,6 @@ class DenseBackwardData final : public Kernel {
 
 }  // namespace
 }  // namespace dense
-
-double rows_dense_bwd_data_share(const KernelRequest& request) {
-  return dense::Dense(request.outputs[0].type, request.inputs[1].type).share();
-}
 
 KernelChoice make_rows_dense_bwd_data(const KernelRequest& request) {
   const dense::Dense d(request.outputs[0].type, request.inputs[1].type);

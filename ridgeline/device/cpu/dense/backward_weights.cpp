@@ -1,7 +1,6 @@
 #include "hwy/cache_control.h"
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/dense/gradient.h"
-#include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/sum/column_sums.h"
 
 namespace ridgeline::device {
@@ -50,10 +49,6 @@ class DenseBackwardWeights final : public Kernel {
 
 }  // namespace
 }  // namespace dense
-
-double rows_dense_bwd_weights_share(const KernelRequest& request) {
-  return dense::Dense(request.inputs[0].type, request.outputs[0].type).share();
-}
 
 KernelChoice make_rows_dense_bwd_weights(const KernelRequest& request) {
   const dense::Dense d(request.inputs[0].type, request.outputs[0].type);

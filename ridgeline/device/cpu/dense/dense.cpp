@@ -1,14 +1,8 @@
 #include "ridgeline/device/cpu/dense/dense.h"
 
-#include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 
 namespace ridgeline::device::dense {
-
-double Dense::share() const {
-  constexpr double kElsewhere = 0.55;
-  return rows <= kMostDenseRows && inputs * outputs >= kLeastDenseWeights ? 1 : kElsewhere;
-}
 
 std::optional<Refusal> Dense::refusal(const KernelRequest& request, std::initializer_list<const KernelOperand*> w,
                                       std::initializer_list<const KernelOperand*> values) const {

@@ -53,8 +53,6 @@ struct Dense {
   std::int64_t rows = 0, inputs = 0, outputs = 0;
   Dense(const ValueType& x, const ValueType& w) : rows(x.shape[0]), inputs(x.shape[1]), outputs(w.shape[0]) {}
 
-  // KernelEntry::share: 1 where what kernels.h says holds.
-  double share() const;
   // An operand without elements, weights (operand or result) in another layout than plain rows, or `values` of several
   // types.
   std::optional<Refusal> refusal(const KernelRequest& request, std::initializer_list<const KernelOperand*> w,

@@ -78,9 +78,4 @@ class FewRowsOperand {
   std::int64_t rows_, length_, at_;
 };
 
-KernelChoice make_few_rows_dense(const KernelRequest& request);
-KernelChoice make_few_rows_dense_bwd_data(const KernelRequest& request);
-KernelChoice make_few_rows_dense_bwd_weights(const KernelRequest& request);
-KernelChoice make_few_rows_dense_update(const KernelRequest& request);
-
 }  // namespace ridgeline::device

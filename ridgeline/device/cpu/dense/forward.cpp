@@ -2,7 +2,6 @@
 
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/dense/dense.h"
-#include "ridgeline/device/cpu/dense/kernels.h"
 
 namespace ridgeline::device {
 namespace dense {
@@ -151,10 +150,6 @@ class DenseForward final : public Kernel {
 
 }  // namespace
 }  // namespace dense
-
-double rows_dense_share(const KernelRequest& request) {
-  return dense::Dense(request.inputs[0].type, request.inputs[1].type).share();
-}
 
 KernelChoice make_rows_dense(const KernelRequest& request) {
   const dense::Dense d(request.inputs[0].type, request.inputs[1].type);

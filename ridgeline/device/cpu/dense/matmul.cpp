@@ -1,7 +1,6 @@
 #include "ridgeline/graph/op/matmul.h"
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/dense/dense.h"
-#include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 
 namespace ridgeline::device {

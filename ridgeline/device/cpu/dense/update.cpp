@@ -3,7 +3,6 @@
 
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/dense/gradient.h"
-#include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/dense/matrix_update.h"
 #include "ridgeline/device/cpu/sum/column_sums.h"
 #include "ridgeline/device/cpu/sum/sum_of_squares.h"

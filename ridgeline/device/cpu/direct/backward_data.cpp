@@ -1,10 +1,8 @@
 #include "ridgeline/device/cpu/common.h"
-#include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/direct/pieces.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 
-namespace ridgeline::device {
-namespace direct {
+namespace ridgeline::device::direct {
 namespace {
 
 // dx[pixel, c] = sum over r, s of sum over k of dy * w: a piece of a row of the image times a panel of channels. A tap
@@ -52,21 +50,16 @@ class BackwardData final : public PieceKernel {
   }
 };
 
-KernelChoice make_backward_data(const KernelRequest& request, const Geometry& geometry) {
+}  // namespace
+
+KernelChoice make_backward_data(const KernelRequest& request) {
   if (request.inputs.size() > 2) return Refusal{"a gate"};
   if (auto refusal = refuse_empty(request)) return *refusal;
+  const Geometry geometry = Geometry::of_convolution(request, request.outputs[0].type.shape,
+                                                     request.inputs[1].type.shape, request.inputs[0].type.shape);
   auto kernel = std::make_unique<BackwardData>(geometry);
   kernel->name = own_name("direct " + request.def.name);
   return kernel;
 }
 
-}  // namespace
-}  // namespace direct
-
-KernelChoice make_direct_conv2d_bwd_data(const KernelRequest& request) {
-  return direct::make_backward_data(
-      request, direct::Geometry::of_convolution(request, request.outputs[0].type.shape, request.inputs[1].type.shape,
-                                                request.inputs[0].type.shape));
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::direct

@@ -1,12 +1,10 @@
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/direct/geometry.h"
-#include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/direct/panels.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 #include "ridgeline/device/cpu/sum/column_sums.h"
 
-namespace ridgeline::device {
-namespace direct {
+namespace ridgeline::device::direct {
 namespace {
 
 // dw[k, r,s,c] = sum over pixels of dy[pixel, k] * x[pixel at (r,s), c]: for each row of taps a panel of (s,c) times
@@ -96,20 +94,15 @@ class BackwardWeights final : public Kernel {
   std::int64_t sums_ = 0;
 };
 
-KernelChoice make_backward_weights(const KernelRequest& request, const Geometry& geometry) {
+}  // namespace
+
+KernelChoice make_backward_weights(const KernelRequest& request) {
   if (auto refusal = refuse_empty(request)) return *refusal;
+  const Geometry geometry = Geometry::of_convolution(request, request.inputs[0].type.shape,
+                                                     request.outputs[0].type.shape, request.inputs[1].type.shape);
   auto kernel = std::make_unique<BackwardWeights>(geometry, request.outputs.size() == 2);
   kernel->name = own_name("direct " + request.def.name);
   return kernel;
 }
 
-}  // namespace
-}  // namespace direct
-
-KernelChoice make_direct_conv2d_bwd_weights(const KernelRequest& request) {
-  return direct::make_backward_weights(
-      request, direct::Geometry::of_convolution(request, request.inputs[0].type.shape, request.outputs[0].type.shape,
-                                                request.inputs[1].type.shape));
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::direct

@@ -1,10 +1,8 @@
 #include "ridgeline/device/cpu/common.h"
-#include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/direct/pieces.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 
-namespace ridgeline::device {
-namespace direct {
+namespace ridgeline::device::direct {
 namespace {
 
 // y[pixel, k] = sum over r of sum over s, c of x * w: a piece of a row of results times a panel of filters.
@@ -106,20 +104,15 @@ class Forward final : public PieceKernel {
   bool relu_;
 };
 
-KernelChoice make_forward(const KernelRequest& request, const Geometry& geometry) {
+}  // namespace
+
+KernelChoice make_forward(const KernelRequest& request) {
   if (auto refusal = refuse_empty(request)) return *refusal;
+  const Geometry geometry = Geometry::of_convolution(request, request.inputs[0].type.shape,
+                                                     request.inputs[1].type.shape, request.outputs[0].type.shape);
   auto kernel = std::make_unique<Forward>(geometry, request);
   kernel->name = own_name("direct " + request.def.name);
   return kernel;
 }
 
-}  // namespace
-}  // namespace direct
-
-KernelChoice make_direct_conv2d(const KernelRequest& request) {
-  return direct::make_forward(
-      request, direct::Geometry::of_convolution(request, request.inputs[0].type.shape, request.inputs[1].type.shape,
-                                                request.outputs[0].type.shape));
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::direct

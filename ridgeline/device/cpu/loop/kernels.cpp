@@ -1,11 +1,11 @@
-#include "ridgeline/device/cpu/loop/kernels.h"
-
 #include <algorithm>
 #include <optional>
 #include <string>
 
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/common.h"
+#include "ridgeline/device/cpu/entry.h"
+#include "ridgeline/device/cpu/families.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/device/cpu/loop/program.h"
@@ -129,6 +129,10 @@ Layout common_layout(const KernelRequest& request, const Expression& expression,
   return best;
 }
 
+KernelChoice make_own_update_group(const KernelRequest& request) {
+  return make_update_group_kernel(request, make_loop_kernel, own_name("update_group"));
+}
+
 }  // namespace
 
 KernelChoice make_loop_kernel(const KernelRequest& request) {
@@ -169,23 +173,14 @@ KernelChoice make_loop_kernel(const KernelRequest& request) {
   return kernel;
 }
 
-KernelChoice make_own_update_group(const KernelRequest& request) {
-  return make_update_group_kernel(request, make_loop_kernel, own_name("update_group"));
-}
-
 std::span<const KernelEntry> loop_kernels() {
   static const std::vector<KernelEntry> entries = [] {
     std::vector<KernelEntry> list;
     for (const OpDef& op : all_ops()) {
-      if (!op.has(kPointwise)) continue;
-      list.push_back({op.name,
-                      "loop_interpreter",
-                      Provider::own,
-                      make_loop_kernel,
-                      kLoopStorage,
-                      Arithmetic::f32,
-                      {Reproducibility::portable, true}});
+      if (op.has(kPointwise))
+        list.push_back(own_entry(op.name, "loop_interpreter", make_loop_kernel, {.storage = kLoopStorage}));
     }
+    list.push_back(own_entry("update_group", "own", make_own_update_group));
     return list;
   }();
   return entries;

@@ -113,4 +113,11 @@ std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Ex
 // The one element of an operand that is read once a run.
 float read_loop_scalar(const LoopOperand& operand, const void* at);
 
+// The kernel of a pointwise op or `loop`: the interpreter over the op's loop expression, each element's value bit for
+// bit that of the reference. f32 arithmetic on f32, bf16, f16, u8, bool and i32 operands; f32, bf16, f16 (rounded to
+// nearest even) and bool results. f64 and integer arithmetic is refused. Sums accumulate in double over blocks whose
+// borders depend on the expression alone: the same bits for any team. Without broadcasts and random numbers a loop runs
+// over any one blocked layout, padding included.
+KernelChoice make_loop_kernel(const KernelRequest& request);
+
 }  // namespace ridgeline::device

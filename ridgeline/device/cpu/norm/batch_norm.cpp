@@ -2,7 +2,6 @@
 #include <type_traits>
 
 #include "ridgeline/device/cpu/norm/batch_norm.h"
-#include "ridgeline/device/cpu/own_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/device/cpu/norm/batch_norm.cpp"

@@ -6,7 +6,6 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/norm/sample_norm_code.h"
-#include "ridgeline/device/cpu/own_kernels.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 #include "ridgeline/device/cpu/scratch.h"
 #include "ridgeline/device/cpu/value_kernel.h"

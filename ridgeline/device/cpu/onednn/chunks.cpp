@@ -3,13 +3,16 @@
 // alone, so the bits are the same for any size of the team.
 #include <algorithm>
 
+#include "ridgeline/device/cpu/entry.h"
+#include "ridgeline/device/cpu/image_parts.h"
 #include "ridgeline/device/cpu/onednn/common.h"
-#include "ridgeline/device/cpu/onednn/kernels.h"
 
 namespace ridgeline::device {
+
+KernelFactory make_onednn_conv2d, make_onednn_conv2d_bwd_data, make_onednn_conv2d_bwd_weights;  // conv.cpp
+
 namespace {
 
-using Factory = KernelChoice (*)(const KernelRequest&);
 constexpr std::int64_t kMostChunks = 16;
 
 struct Batch {
@@ -24,22 +27,16 @@ Batch batch_of(std::int64_t images, std::int64_t most_chunks) {
   return {images, (images + chunks - 1) / chunks};
 }
 
-// Whether an operand or result has one part an image; the others are shared, or (results) added up.
-using PerImage = bool (*)(std::size_t operand);
-
 class ChunkedKernel final : public Kernel {
  public:
   explicit ChunkedKernel(const Batch& batch) : batch_(batch) {}
 
   // Kernels of whole chunks and of the last one for each thread of the team; a Refusal in the end where there is none.
-  std::optional<Refusal> make(KernelRequest request, Factory factory, PerImage input, PerImage output) {
+  std::optional<Refusal> make(KernelRequest request, KernelFactory* factory, const ImageParts& rule) {
     for (std::int64_t i = 0; i < threads_; ++i) {
       for (const std::int64_t images : {batch_.chunk, batch_.images_of(batch_.chunks() - 1)}) {
-        KernelRequest part = request;
-        resize(part.inputs, input, images);
-        resize(part.outputs, output, images);
         const ComputeScope alone(1);
-        KernelChoice choice = factory(part);
+        KernelChoice choice = factory(rule.of(request, images));
         if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
         auto& kernel = std::get<std::unique_ptr<Kernel>>(choice);
         if (parts_.empty()) {
@@ -57,13 +54,14 @@ class ChunkedKernel final : public Kernel {
         if (batch_.images % batch_.chunk == 0) break;
       }
     }
+    const auto step = [&](bool per_image, const KernelOperand& operand) {
+      return per_image ? operand.type.bytes() / static_cast<std::size_t>(batch_.images) : 0;
+    };
     for (std::size_t i = 0; i < request.inputs.size(); ++i)
-      input_steps_.push_back(input(i) ? request.inputs[i].type.bytes() / static_cast<std::size_t>(batch_.images) : 0);
+      input_steps_.push_back(step(rule.has_input(i), request.inputs[i]));
     for (std::size_t i = 0; i < request.outputs.size(); ++i) {
-      const bool per_image = output(i);
-      output_steps_.push_back(per_image ? request.outputs[i].type.bytes() / static_cast<std::size_t>(batch_.images)
-                                        : 0);
-      if (per_image) continue;
+      output_steps_.push_back(step(rule.has_output(i), request.outputs[i]));
+      if (rule.has_output(i)) continue;
       const Layout layout = output_layouts.empty() ? Layout() : output_layouts[i];
       sums_.push_back({i, layout.bytes(request.outputs[i].type), sums_bytes_});
       sums_bytes_ += rounded(sums_.back().bytes);
@@ -90,14 +88,6 @@ class ChunkedKernel final : public Kernel {
   static std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
   static bool same(const std::vector<Layout>& a, const std::vector<Layout>& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
-  }
-  static void resize(std::vector<KernelOperand>& operands, PerImage per_image, std::int64_t images) {
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (!per_image(i)) continue;
-      std::vector<std::int64_t> extents = operands[i].type.shape.dims();
-      extents[0] = images;
-      operands[i].type.shape = Shape(extents);
-    }
   }
   static void fix(std::vector<KernelOperand>& operands, const std::vector<Layout>& layouts) {
     for (std::size_t i = 0; i < layouts.size(); ++i) operands[i].layout = layouts[i], operands[i].free = false;
@@ -148,10 +138,9 @@ class ChunkedKernel final : public Kernel {
   std::size_t part_scratch_ = 0, sums_bytes_ = 0;
 };
 
-KernelChoice make_chunked(const KernelRequest& request, const Batch& batch, Factory factory, PerImage input,
-                          PerImage output) {
-  auto kernel = std::make_unique<ChunkedKernel>(batch);
-  if (auto refusal = kernel->make(request, factory, input, output)) return *refusal;
+KernelChoice make_chunked(const KernelRequest& request, std::int64_t most_chunks, KernelFactory* factory) {
+  auto kernel = std::make_unique<ChunkedKernel>(batch_of(request.inputs[0].type.shape[0], most_chunks));
+  if (auto refusal = kernel->make(request, factory, *image_parts(request.def.name))) return *refusal;
   return kernel;
 }
 
@@ -165,16 +154,12 @@ std::optional<Refusal> refuse_single(const KernelRequest& request) {
 
 KernelChoice make_chunked_onednn_conv2d(const KernelRequest& request) {
   if (auto refusal = refuse_single(request)) return *refusal;
-  return make_chunked(
-      request, batch_of(request.inputs[0].type.shape[0], kMostChunks), make_onednn_conv2d,
-      [](std::size_t i) { return i == 0 || i == 3; }, [](std::size_t) { return true; });
+  return make_chunked(request, kMostChunks, make_onednn_conv2d);
 }
 
 KernelChoice make_chunked_onednn_conv2d_bwd_data(const KernelRequest& request) {
   if (auto refusal = refuse_single(request)) return *refusal;
-  return make_chunked(
-      request, batch_of(request.inputs[0].type.shape[0], kMostChunks), make_onednn_conv2d_bwd_data,
-      [](std::size_t i) { return i == 0; }, [](std::size_t) { return true; });
+  return make_chunked(request, kMostChunks, make_onednn_conv2d_bwd_data);
 }
 
 KernelChoice make_chunked_onednn_conv2d_bwd_weights(const KernelRequest& request) {
@@ -186,9 +171,7 @@ KernelChoice make_chunked_onednn_conv2d_bwd_weights(const KernelRequest& request
   const std::size_t operands = request.inputs[0].type.bytes() + request.inputs[1].type.bytes();
   const auto affordable = static_cast<std::int64_t>(operands / (4 * request.outputs[0].type.bytes()));
   const std::int64_t chunks = std::clamp<std::int64_t>(affordable, 4, kMostChunks);
-  return make_chunked(
-      request, batch_of(request.inputs[0].type.shape[0], chunks), make_onednn_conv2d_bwd_weights,
-      [](std::size_t) { return true; }, [](std::size_t) { return false; });
+  return make_chunked(request, chunks, make_onednn_conv2d_bwd_weights);
 }
 
 }  // namespace ridgeline::device

@@ -11,13 +11,15 @@
 #include "oneapi/dnnl/dnnl.hpp"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/common.h"
-#include "ridgeline/device/cpu/onednn/kernels.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 #include "ridgeline/device/kernel.h"
 
 namespace ridgeline::device {
 
 using Desc = dnnl::memory::desc;
+
+// The types that the library's kernels read and write.
+inline constexpr DTypeSet kOnednnStorage{DType::f32, DType::bf16};
 
 // The CPU engine. The first call limits the library to the ISA in force, which it allows only before its first
 // primitive.

@@ -1,5 +1,4 @@
 #include "ridgeline/device/cpu/onednn/common.h"
-#include "ridgeline/device/cpu/onednn/kernels.h"
 #include "ridgeline/graph/op/window.h"
 
 namespace ridgeline::device {

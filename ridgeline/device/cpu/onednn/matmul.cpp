@@ -1,6 +1,5 @@
 #include "ridgeline/graph/op/matmul.h"
 #include "ridgeline/device/cpu/onednn/common.h"
-#include "ridgeline/device/cpu/onednn/kernels.h"
 
 namespace ridgeline::device {
 namespace {

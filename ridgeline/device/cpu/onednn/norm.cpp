@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "ridgeline/device/cpu/onednn/common.h"
-#include "ridgeline/device/cpu/onednn/kernels.h"
 
 namespace ridgeline::device {
 namespace {

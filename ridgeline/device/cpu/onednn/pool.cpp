@@ -1,5 +1,4 @@
 #include "ridgeline/device/cpu/onednn/common.h"
-#include "ridgeline/device/cpu/onednn/kernels.h"
 #include "ridgeline/device/cpu/pool/pool_geometry.h"
 #include "ridgeline/device/cpu/pool/pool_index.h"
 

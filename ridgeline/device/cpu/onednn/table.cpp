@@ -1,25 +1,30 @@
 #include "oneapi/dnnl/dnnl.hpp"
+#include "ridgeline/device/cpu/entry.h"
 #include "ridgeline/device/cpu/library.h"
-#include "ridgeline/device/cpu/onednn/kernels.h"
 
 namespace ridgeline::device {
+
+KernelFactory make_onednn_conv2d, make_onednn_conv2d_bwd_data, make_onednn_conv2d_bwd_weights;
+KernelFactory make_chunked_onednn_conv2d, make_chunked_onednn_conv2d_bwd_data, make_chunked_onednn_conv2d_bwd_weights;
+KernelFactory make_onednn_dense, make_onednn_dense_bwd_data, make_onednn_dense_bwd_weights, make_onednn_matmul;
+KernelFactory make_onednn_max_pool_bwd, make_onednn_avg_pool, make_onednn_avg_pool_bwd;
+KernelFactory make_onednn_lrn, make_onednn_lrn_bwd;
+KernelFactory make_onednn_batch_norm_train, make_onednn_batch_norm_bwd, make_onednn_batch_norm_eval;
+
 namespace {
 
-// How fast: KernelEntry::speed.
-constexpr KernelEntry library(std::string_view op, KernelChoice (*factory)(const KernelRequest&), double speed = 0.85) {
-  return {op,   "onednn", Provider::library, factory, kOnednnStorage, Arithmetic::f32, {Reproducibility::fast, true},
-          speed};
+constexpr KernelEntry entry(std::string_view op, std::string_view name, KernelFactory* factory, Reproducibility bits,
+                            KernelSpeed speed) {
+  return {op, name, Provider::library, factory, kFloatOrHalf, Arithmetic::f32, {bits, true}, speed.best};
 }
 
-constexpr KernelEntry chunked(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
-  return {op,
-          "onednn_chunks",
-          Provider::library,
-          factory,
-          kOnednnStorage,
-          Arithmetic::f32,
-          {Reproducibility::deterministic, true},
-          0.8};
+constexpr KernelEntry library(std::string_view op, KernelFactory* factory, KernelSpeed speed = speeds::kLibrary) {
+  return entry(op, "onednn", factory, Reproducibility::fast, speed);
+}
+
+// The same with bits that do not depend on the team.
+constexpr KernelEntry chunked(std::string_view op, KernelFactory* factory) {
+  return entry(op, "onednn_chunks", factory, Reproducibility::deterministic, speeds::kLibraryChunks);
 }
 
 constexpr KernelEntry kTable[] = {
@@ -34,9 +39,9 @@ constexpr KernelEntry kTable[] = {
     library("dense_bwd_weights", make_onednn_dense_bwd_weights),
     library("matmul", make_onednn_matmul),
     library("max_pool_bwd", make_onednn_max_pool_bwd),
-    library("avg_pool", make_onednn_avg_pool, 1.1),
+    library("avg_pool", make_onednn_avg_pool, speeds::kLibraryAhead),
     library("avg_pool_bwd", make_onednn_avg_pool_bwd),
-    library("lrn", make_onednn_lrn, 1.1),
+    library("lrn", make_onednn_lrn, speeds::kLibraryAhead),
     library("lrn_bwd", make_onednn_lrn_bwd),
     library("batch_norm_train", make_onednn_batch_norm_train),
     library("batch_norm_bwd", make_onednn_batch_norm_bwd),

@@ -6,13 +6,11 @@
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/lines.h"
 #include "ridgeline/device/cpu/pixels/columns.h"
-#include "ridgeline/device/cpu/pixels/kernels.h"
 #include "ridgeline/device/cpu/scratch.h"
 #include "ridgeline/device/cpu/sum/column_sums.h"
 #include "ridgeline/device/cpu/team_shares.h"
 
-namespace ridgeline::device {
-namespace pixels {
+namespace ridgeline::device::pixels {
 namespace {
 
 using products::kBlockRows;
@@ -181,6 +179,8 @@ std::variant<Pixels, Refusal> weights_pixels(const KernelRequest& request) {
   return pixels_of(request, request.inputs[0].type, request.outputs[0].type, request.inputs[1].type);
 }
 
+}  // namespace
+
 KernelChoice make_backward_weights(const KernelRequest& request) {
   const auto choice = weights_pixels(request);
   if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
@@ -195,17 +195,6 @@ KernelChoice make_backward_weights(const KernelRequest& request) {
   return kernel;
 }
 
-}  // namespace
-}  // namespace pixels
+double backward_weights_share(const KernelRequest& request) { return share_of(weights_pixels(request)); }
 
-KernelChoice make_pixels_conv2d_bwd_weights(const KernelRequest& request) {
-  return pixels::make_backward_weights(request);
-}
-
-double pixels_conv2d_bwd_weights_share(const KernelRequest& request) {
-  const auto choice = pixels::weights_pixels(request);
-  const auto* p = std::get_if<pixels::Pixels>(&choice);
-  return p == nullptr ? pixels::kElsewhere : pixels::share_of(*p);
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::pixels

@@ -2,6 +2,7 @@
 
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
+#include "ridgeline/device/cpu/speeds.h"
 
 namespace ridgeline::device::pixels {
 
@@ -17,11 +18,13 @@ std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const Valu
   return p;
 }
 
-double share_of(const Pixels& p) {
-  constexpr std::int64_t kLeastPixels = 1536, kLeastChannels = 64;
-  if (p.type == DType::bf16 && fast_bf16_dots()) return kElsewhere;  // dot products are faster
-  const bool large = p.count() >= kLeastPixels && p.columns() >= kLeastChannels && p.k >= kLeastChannels;
-  return large && (p.single() || p.strided()) ? 1 : kElsewhere;
+double share_of(const std::variant<Pixels, Refusal>& node) {
+  const auto* const p = std::get_if<Pixels>(&node);
+  if (p == nullptr) return speeds::kPixels.elsewhere;
+  if (p->type == DType::bf16 && fast_bf16_dots()) return speeds::kPixels.elsewhere;  // dot products are faster
+  const bool large = p->count() >= speeds::kLeastPixels && p->columns() >= speeds::kLeastPixelChannels &&
+                     p->k >= speeds::kLeastPixelChannels;
+  return large && (p->single() || p->strided()) ? 1 : speeds::kPixels.elsewhere;
 }
 
 }  // namespace ridgeline::device::pixels

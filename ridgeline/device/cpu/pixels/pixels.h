@@ -43,7 +43,6 @@ std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const Valu
 
 // KernelEntry::share: 1 where these were measured to be faster than the library's, the shapes that
 // docs/device-pixels.md lists.
-double share_of(const Pixels& p);
-constexpr double kElsewhere = 0.55;
+double share_of(const std::variant<Pixels, Refusal>& node);
 
 }  // namespace ridgeline::device::pixels

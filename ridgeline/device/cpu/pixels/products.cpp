@@ -6,12 +6,11 @@
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/lines.h"
 #include "ridgeline/device/cpu/pixels/columns.h"
-#include "ridgeline/device/cpu/pixels/kernels.h"
 #include "ridgeline/device/cpu/pixels/parts.h"
 #include "ridgeline/device/cpu/scratch.h"
+#include "ridgeline/device/cpu/speeds.h"
 
-namespace ridgeline::device {
-namespace pixels {
+namespace ridgeline::device::pixels {
 namespace {
 
 using products::kBlockRows;
@@ -249,6 +248,8 @@ After after_of(const KernelRequest& request) {
   return {request.inputs.size() > 2, request.node.attributes.string("activation") == "relu"};
 }
 
+}  // namespace
+
 KernelChoice make_forward(const KernelRequest& request) {
   if (request.inputs.size() > 3) return Refusal{"an addend"};
   const std::string& activation = request.node.attributes.string("activation");
@@ -273,24 +274,14 @@ KernelChoice make_backward_data(const KernelRequest& request) {
   return make_kernel(request, p, gradient_parts(p), true);
 }
 
-}  // namespace
-}  // namespace pixels
-
-KernelChoice make_pixels_conv2d(const KernelRequest& request) { return pixels::make_forward(request); }
-KernelChoice make_pixels_conv2d_bwd_data(const KernelRequest& request) { return pixels::make_backward_data(request); }
-
-double pixels_conv2d_share(const KernelRequest& request) {
-  const auto choice = pixels::forward_pixels(request);
-  const auto* p = std::get_if<pixels::Pixels>(&choice);
+double forward_share(const KernelRequest& request) {
+  const auto choice = forward_pixels(request);
+  const auto* p = std::get_if<Pixels>(&choice);
   // In f32 the library is as fast with a bias or an activation.
-  if (p == nullptr || (p->type == DType::f32 && !pixels::after_of(request).nothing())) return pixels::kElsewhere;
-  return pixels::share_of(*p);
+  if (p != nullptr && p->type == DType::f32 && !after_of(request).nothing()) return speeds::kPixels.elsewhere;
+  return share_of(choice);
 }
 
-double pixels_conv2d_bwd_data_share(const KernelRequest& request) {
-  const auto choice = pixels::backward_pixels(request);
-  const auto* p = std::get_if<pixels::Pixels>(&choice);
-  return p == nullptr ? pixels::kElsewhere : pixels::share_of(*p);
-}
+double backward_data_share(const KernelRequest& request) { return share_of(backward_pixels(request)); }
 
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::pixels

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "ridgeline/device/cpu/common.h"
-#include "ridgeline/device/cpu/own_kernels.h"
 #include "ridgeline/device/cpu/pool/pool_geometry.h"
 #include "ridgeline/device/cpu/pool/pool_index.h"
 #include "ridgeline/device/cpu/scratch.h"

@@ -1,6 +1,5 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/device/cpu/common.h"
-#include "ridgeline/device/cpu/own_kernels.h"
 
 namespace ridgeline::device {
 namespace {

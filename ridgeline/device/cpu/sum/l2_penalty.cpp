@@ -1,6 +1,5 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/common.h"
-#include "ridgeline/device/cpu/own_kernels.h"
 #include "ridgeline/device/cpu/sum/sum_of_squares.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -2,11 +2,10 @@
 
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/tiles/correlation.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 #include "ridgeline/device/cpu/tiles/pooled_gradient.h"
 
-namespace ridgeline::device {
-namespace tiles {
+namespace ridgeline::device::tiles {
 namespace {
 
 // The rows of dy of a convolution whose result is pooled. A kernel runs once at a time, so what they are made of is its
@@ -97,13 +96,4 @@ KernelChoice make_pooled_backward_data(const KernelRequest& request, Tiles tiles
   return make_any(request, tiles, image, PooledGradient(request.node.attributes, image, request.inputs[0].type));
 }
 
-}  // namespace tiles
-
-KernelChoice make_amx_conv2d_bwd_data(const KernelRequest& request) {
-  return tiles::make_backward_data(request, tiles::Tiles::amx);
-}
-KernelChoice make_amx_conv2d_max_pool_bwd_data(const KernelRequest& request) {
-  return tiles::make_pooled_backward_data(request, tiles::Tiles::amx);
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::tiles

@@ -6,11 +6,10 @@
 #include "ridgeline/device/cpu/tiles/added_products.h"
 #include "ridgeline/device/cpu/tiles/gradient_units.h"
 #include "ridgeline/device/cpu/tiles/halves.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 #include "ridgeline/device/cpu/tiles/pooled_gradient.h"
 
-namespace ridgeline::device {
-namespace tiles {
+namespace ridgeline::device::tiles {
 namespace {
 
 // Where every result sees the one pixel in its place, rows and images do not matter: their pixels in rows of one step
@@ -444,20 +443,4 @@ KernelChoice make_halves_backward_weights(const KernelRequest& request, Tiles ti
   return kernel;
 }
 
-}  // namespace tiles
-
-// Measured (docs/device-tiles.md): 102 products a value lose against the library, 170 win.
-KernelChoice make_amx_halves_conv2d_bwd_weights(const KernelRequest& request) {
-  constexpr std::int64_t kLeast = 144;
-  return tiles::unless_few(tiles::make_halves_backward_weights(request, tiles::Tiles::amx), request.inputs[0].type,
-                           request.outputs[0].type, request.inputs[1].type, kLeast);
-}
-
-KernelChoice make_amx_conv2d_bwd_weights(const KernelRequest& request) {
-  return tiles::make_backward_weights(request, tiles::Tiles::amx);
-}
-KernelChoice make_amx_conv2d_max_pool_bwd_weights(const KernelRequest& request) {
-  return tiles::make_pooled_backward_weights(request, tiles::Tiles::amx);
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::tiles

@@ -4,12 +4,11 @@
 #include "ridgeline/device/cpu/pool/pooled_node.h"
 #include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/tiles/dense.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 #include "ridgeline/device/cpu/tiles/patches.h"
 #include "ridgeline/device/cpu/tiles/pooled_items.h"
 
-namespace ridgeline::device {
-namespace tiles {
+namespace ridgeline::device::tiles {
 namespace {
 
 // A strided convolution of few channels as one of stride 1 over blocks of stride x stride pixels: the blocks under a
@@ -269,13 +268,4 @@ KernelChoice make_pooled_blocks_forward(const KernelRequest& request, Tiles tile
   return blocks_kernel(request, node.image, node.pool, tiles);
 }
 
-}  // namespace tiles
-
-KernelChoice make_amx_blocks_conv2d(const KernelRequest& request) {
-  return tiles::make_blocks_forward(request, tiles::Tiles::amx);
-}
-KernelChoice make_amx_blocks_conv2d_max_pool(const KernelRequest& request) {
-  return tiles::make_pooled_blocks_forward(request, tiles::Tiles::amx);
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::tiles

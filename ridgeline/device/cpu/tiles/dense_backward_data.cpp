@@ -6,10 +6,9 @@
 #include "ridgeline/device/cpu/tiles/added_products.h"
 #include "ridgeline/device/cpu/tiles/dense_weights.h"
 #include "ridgeline/device/cpu/tiles/halves.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 
-namespace ridgeline::device {
-namespace tiles {
+namespace ridgeline::device::tiles {
 namespace {
 
 // dx = dy w. An item is a range of inputs; for each chunk of outputs the weights' rows, which are depths here, are
@@ -237,14 +236,4 @@ KernelChoice make_halves_dense_backward_data(const KernelRequest& request, Tiles
   return kernel;
 }
 
-}  // namespace tiles
-
-KernelChoice make_amx_halves_dense_bwd_data(const KernelRequest& request) {
-  return tiles::make_halves_dense_backward_data(request, tiles::Tiles::amx);
-}
-
-KernelChoice make_amx_dense_bwd_data(const KernelRequest& request) {
-  return tiles::make_dense_backward_data(request, tiles::Tiles::amx);
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::tiles

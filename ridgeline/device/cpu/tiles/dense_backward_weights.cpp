@@ -3,10 +3,9 @@
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/tiles/dense_gradient.h"
 #include "ridgeline/device/cpu/tiles/halves.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 
-namespace ridgeline::device {
-namespace tiles {
+namespace ridgeline::device::tiles {
 namespace {
 
 // What takes the time is to write the gradient, so its sums go past the caches. An item is a range of inputs, whose
@@ -99,14 +98,4 @@ KernelChoice make_halves_dense_backward_weights(const KernelRequest& request, Ti
   return kernel;
 }
 
-}  // namespace tiles
-
-KernelChoice make_amx_halves_dense_bwd_weights(const KernelRequest& request) {
-  return tiles::make_halves_dense_backward_weights(request, tiles::Tiles::amx);
-}
-
-KernelChoice make_amx_dense_bwd_weights(const KernelRequest& request) {
-  return tiles::make_dense_backward_weights(request, tiles::Tiles::amx);
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::tiles

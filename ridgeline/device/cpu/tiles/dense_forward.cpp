@@ -5,10 +5,9 @@
 #include "ridgeline/device/cpu/tiles/added_products.h"
 #include "ridgeline/device/cpu/tiles/dense_weights.h"
 #include "ridgeline/device/cpu/tiles/halves.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 
-namespace ridgeline::device {
-namespace tiles {
+namespace ridgeline::device::tiles {
 namespace {
 
 // The products are w x^T: 16 outputs are rows of A as they lie in memory, rows of x become columns of B once for all.
@@ -247,14 +246,4 @@ KernelChoice make_halves_dense_forward(const KernelRequest& request, Tiles tiles
   return kernel;
 }
 
-}  // namespace tiles
-
-KernelChoice make_amx_halves_dense(const KernelRequest& request) {
-  return tiles::make_halves_dense_forward(request, tiles::Tiles::amx);
-}
-
-KernelChoice make_amx_dense(const KernelRequest& request) {
-  return tiles::make_dense_forward(request, tiles::Tiles::amx);
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::tiles

@@ -12,11 +12,10 @@
 #include "ridgeline/device/cpu/team_shares.h"
 #include "ridgeline/device/cpu/tiles/dense_gradient.h"
 #include "ridgeline/device/cpu/tiles/dense_states.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 #include "ridgeline/graph/loop/text.h"
 
-namespace ridgeline::device {
-namespace tiles {
+namespace ridgeline::device::tiles {
 namespace {
 
 // Elements that the loop updates at a time. In rows, long runs give the memory time to answer what is asked for a run
@@ -363,10 +362,4 @@ KernelChoice make_dense_update(const KernelRequest& request, Tiles tiles) {
   return kernel;
 }
 
-}  // namespace tiles
-
-KernelChoice make_amx_dense_update(const KernelRequest& request) {
-  return tiles::make_dense_update(request, tiles::Tiles::amx);
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::tiles

@@ -1,10 +1,9 @@
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/pool/pooled_node.h"
 #include "ridgeline/device/cpu/tiles/correlation.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 
-namespace ridgeline::device {
-namespace tiles {
+namespace ridgeline::device::tiles {
 namespace {
 
 // Of conv2d, or with `pool` of conv2d_max_pool.
@@ -86,11 +85,4 @@ KernelChoice make_pooled_forward(const KernelRequest& request, Tiles tiles) {
   return forward_kernel(request, node.image, node.pool, tiles);
 }
 
-}  // namespace tiles
-
-KernelChoice make_amx_conv2d(const KernelRequest& request) { return tiles::make_forward(request, tiles::Tiles::amx); }
-KernelChoice make_amx_conv2d_max_pool(const KernelRequest& request) {
-  return tiles::make_pooled_forward(request, tiles::Tiles::amx);
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::tiles

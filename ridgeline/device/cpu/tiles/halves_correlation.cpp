@@ -3,10 +3,9 @@
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/tiles/correlation.h"
 #include "ridgeline/device/cpu/tiles/halves.h"
-#include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/on_tiles.h"
 
-namespace ridgeline::device {
-namespace tiles {
+namespace ridgeline::device::tiles {
 namespace {
 
 // The forward pass and the gradient of the image on f32 values, each by three products of their halves. Pixels and
@@ -102,19 +101,4 @@ KernelChoice make_halves_backward_data(const KernelRequest& request, Tiles tiles
   return kernel;
 }
 
-}  // namespace tiles
-
-// Measured (docs/device-tiles.md): 51 products a value lose against the library, 102 win.
-constexpr std::int64_t kLeastProducts = 96;
-
-KernelChoice make_amx_halves_conv2d(const KernelRequest& request) {
-  return tiles::unless_few(tiles::make_halves_forward(request, tiles::Tiles::amx), request.inputs[0].type,
-                           request.inputs[1].type, request.outputs[0].type, kLeastProducts);
-}
-
-KernelChoice make_amx_halves_conv2d_bwd_data(const KernelRequest& request) {
-  return tiles::unless_few(tiles::make_halves_backward_data(request, tiles::Tiles::amx), request.outputs[0].type,
-                           request.inputs[1].type, request.inputs[0].type, kLeastProducts);
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::tiles

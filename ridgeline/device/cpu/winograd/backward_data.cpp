@@ -3,11 +3,9 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/winograd/correlation.h"
-#include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/cpu/winograd/weights.h"
 
-namespace ridgeline::device {
-namespace winograd {
+namespace ridgeline::device::winograd {
 namespace {
 
 // dx is the correlation of dy with the filters turned by half a turn.
@@ -54,12 +52,12 @@ bool results_are_near(const Task& task) {
   });
 }
 
+}  // namespace
+
 std::variant<Task, Refusal> backward_data_task(const KernelRequest& request, const Wish& wish) {
   return task_of(request, Pass::backward_data, request.outputs[0].type, request.inputs[1].type, request.inputs[0].type,
                  wish);
 }
-
-}  // namespace
 
 KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) {
   const auto task = backward_data_task(request, wish);
@@ -71,14 +69,4 @@ KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) 
   return kernel_for<BackwardDataKernel>(request, Pass::backward_data, made, request);
 }
 
-}  // namespace winograd
-
-KernelChoice make_winograd_conv2d_bwd_data(const KernelRequest& request) {
-  return winograd::wherever_it_can(request, winograd::make_backward_data);
-}
-
-double winograd_conv2d_bwd_data_share(const KernelRequest& request) {
-  return winograd::share_of(winograd::backward_data_task(request, {}));
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::winograd

@@ -6,13 +6,11 @@
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/products/products.h"
 #include "ridgeline/device/cpu/team_shares.h"
-#include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/cpu/winograd/reader.h"
 #include "ridgeline/device/cpu/winograd/scratch.h"
 #include "ridgeline/device/cpu/winograd/weights.h"
 
-namespace ridgeline::device {
-namespace winograd {
+namespace ridgeline::device::winograd {
 namespace {
 
 constexpr std::int64_t kDepthStep = 96;  // tiles summed in registers before they are added to the running sum
@@ -287,12 +285,12 @@ class BackwardWeightsKernel final : public Kernel {
   std::vector<RegionGradient<Pixel>> regions_;
 };
 
+}  // namespace
+
 std::variant<Task, Refusal> backward_weights_task(const KernelRequest& request, const Wish& wish) {
   return task_of(request, Pass::backward_weights, request.inputs[0].type, request.outputs[0].type,
                  request.inputs[1].type, wish);
 }
-
-}  // namespace
 
 KernelChoice make_backward_weights(const KernelRequest& request, const Wish& wish) {
   const auto task = backward_weights_task(request, wish);
@@ -301,14 +299,4 @@ KernelChoice make_backward_weights(const KernelRequest& request, const Wish& wis
                                            request.outputs.size() == 2, summing_team(request));
 }
 
-}  // namespace winograd
-
-KernelChoice make_winograd_conv2d_bwd_weights(const KernelRequest& request) {
-  return winograd::wherever_it_can(request, winograd::make_backward_weights);
-}
-
-double winograd_conv2d_bwd_weights_share(const KernelRequest& request) {
-  return winograd::share_of(winograd::backward_weights_task(request, {}));
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::winograd

@@ -5,11 +5,14 @@
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
+#include "ridgeline/device/cpu/speeds.h"
 #include "ridgeline/device/cpu/winograd/cut.h"
 #include "ridgeline/graph/op/window.h"
 
 namespace ridgeline::device::winograd {
 namespace {
+
+namespace costs = speeds::winograd;
 
 // Rules that read at most 8 pixels a side: beyond, the error grows faster than the speed.
 constexpr Sizes kSizes[] = {{2, 2, 3}, {4, 4, 3}, {5, 5, 3}, {6, 6, 3}, {5, 4, 3}, {6, 4, 3}, {2, 2, 5}, {4, 4, 5}};
@@ -46,7 +49,7 @@ std::optional<Refusal> refuse_types(Pass pass, const ValueType& x, const ValueTy
 }
 
 // Time in units of one multiply-add at the vector units' peak, for one thread: estimates that decide which rule is used
-// and whether any. The constants are fitted to the measurements in docs/device-winograd.md.
+// and whether any. speeds.h has what they go by.
 class Estimate {
  public:
   // Whether there are direct products of bf16 that are faster than those of f32.
@@ -54,15 +57,16 @@ class Estimate {
   // Of images of `dtype`.
   static double direct(const Convolution& c, Pass pass, DType dtype) {
     const auto taps = static_cast<double>(c.taps * c.taps);
-    if (!narrow(dtype)) return products(c) / share(c, pass, kTapShare * taps);
-    const double direct = products(c) / share(c, pass, kNarrowShare + kNarrowTapShare * taps) / bf16_products_rate();
+    if (!narrow(dtype)) return products(c) / share(c, pass, costs::kTapShare * taps);
+    const double direct =
+        products(c) / share(c, pass, costs::kNarrowShare + costs::kNarrowTapShare * taps) / bf16_products_rate();
     if (pass == Pass::backward_weights) return direct;
-    const double cast = pass == Pass::forward ? kForwardCast : kCast;
+    const double cast = pass == Pass::forward ? costs::kForwardCast : costs::kCast;
     return direct + cast * taps * static_cast<double>(c.image.channels * c.filters() * lanes());
   }
   static double winograd(const Convolution& convolution, const std::vector<Region>& regions, Pass pass,
                          DType dtype = DType::f32) {
-    const double transform = narrow(dtype) ? kNarrowTransform : kTransform;
+    const double transform = narrow(dtype) ? costs::kNarrowTransform : costs::kTransform;
     double sum = 0;
     for (const Region& region : regions) sum += winograd(convolution, region, pass, transform);
     return sum;
@@ -75,8 +79,8 @@ class Estimate {
   }
   // What direct kernels reach of the peak: `few` in weight gradients of images of few channels.
   static double share(const Convolution& c, Pass pass, double few) {
-    if (pass != Pass::backward_weights) return kDirectShare;
-    return c.image.channels < kFewChannels ? std::min(kMostOfFew, few) : kDirectWeightsShare;
+    if (pass != Pass::backward_weights) return costs::kDirectShare;
+    return c.image.channels < costs::kFewChannels ? std::min(costs::kMostOfFew, few) : costs::kDirectWeightsShare;
   }
 
   static double winograd(const Convolution& convolution, const Region& region, Pass pass, double transform_cost) {
@@ -84,43 +88,17 @@ class Estimate {
     const auto positions = static_cast<double>(region.rule.positions());
     // A vector of transformed elements costs what some vectors of multiply-adds cost, whatever the vector's length.
     const double transform = transform_cost * static_cast<double>(lanes());
-    const double weights = (pass == Pass::forward ? kForwardWeights : kWeights) * static_cast<double>(lanes());
+    const double weights =
+        (pass == Pass::forward ? costs::kForwardWeights : costs::kWeights) * static_cast<double>(lanes());
     const double tiles = static_cast<double>(Tiles(c, region).total()) * positions;
     // In whole vectors.
     const std::int64_t in = round_up(c.in.channels, lanes()), out = round_up(c.out.channels, lanes());
-    const double products = tiles * static_cast<double>(in * out) / kProductShare;
+    const double products = tiles * static_cast<double>(in * out) / costs::kProductShare;
     const std::int64_t read = convolution.stride > 1 ? 2 : 1;  // gathered first
     const double pixels = tiles * static_cast<double>(read * in + out) * transform;
     return products + pixels + positions * static_cast<double>(in * out) * weights;
   }
-
-  // What the library's direct convolutions, and our products, reach of the peak. Its weight gradients of images of few
-  // channels, as a model's first layer has, gain by the number of taps: 0.09 with 3x3, 0.5 with 11x11; by dot products
-  // of bf16 0.3 and 0.5.
-  static constexpr double kDirectShare = 0.95;
-  static constexpr double kDirectWeightsShare = 0.65;
-  static constexpr std::int64_t kFewChannels = 8;
-  static constexpr double kMostOfFew = 0.5;
-  static constexpr double kTapShare = 0.01;
-  static constexpr double kNarrowShare = 0.25;
-  static constexpr double kNarrowTapShare = 0.006;
-  static constexpr double kProductShare = 0.8;
-  // Multiply-adds in the time of one transformed element of a tile or of the weights, a lane.
-  static constexpr double kTransform = 2;
-  static constexpr double kNarrowTransform = 1;  // of bf16, half as many bytes
-  static constexpr double kForwardWeights = 5;
-  static constexpr double kWeights = 3;
-  // In that of a weight that direct kernels want in bf16 and in a form of their own.
-  static constexpr double kForwardCast = 4;
-  static constexpr double kCast = 8;
 };
-
-// Estimates are not exact: what they call faster by less than this may be slower (where bf16 is multiplied fast they
-// are closer). The last is what tiles of two sizes, which take the weights in up to four forms, must gain over the best
-// ones of one size.
-constexpr double kLeastGain = 1.15;
-constexpr double kLeastNarrowGain = 1.05;
-constexpr double kLeastMixedGain = 1.05;
 
 bool wanted(Sizes sizes, const Wish& wish) {
   // With AVX-512, products are so fast that making and reading four forms of the weights takes what they save.
@@ -137,7 +115,7 @@ std::vector<Region> choose_regions(const Convolution& convolution, Pass pass, co
     if (sizes.r != shape.taps || !wanted(sizes, wish)) continue;
     std::vector<Region> regions = cut(shape, sizes);
     double estimate = Estimate::winograd(convolution, regions, pass);
-    if (sizes.large != sizes.small) estimate *= kLeastMixedGain;
+    if (sizes.large != sizes.small) estimate *= costs::kLeastMixedGain;
     if (!best.empty() && estimate >= least) continue;
     best = std::move(regions);
     least = estimate;
@@ -182,26 +160,11 @@ std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, con
   }
   const double gain =
       Estimate::direct(convolution, pass, x.dtype) / Estimate::winograd(convolution, task.regions, pass, x.dtype);
-  if (wish.only_where_faster && gain < (Estimate::narrow(x.dtype) ? kLeastNarrowGain : kLeastGain)) {
+  if (wish.only_where_faster && gain < (Estimate::narrow(x.dtype) ? costs::kLeastNarrowGain : costs::kLeastGain)) {
     return Refusal{"Winograd would take " + decimal(1 / gain) +
                    " of a direct convolution's time: too few channels or tiles"};
   }
   return task;
-}
-
-KernelChoice wherever_it_can(const KernelRequest& request, KernelChoice (*make)(const KernelRequest&, const Wish&)) {
-  KernelChoice choice = make(request, {});
-  const auto wide = [](const KernelOperand& operand) { return operand.type.dtype == DType::f32; };
-  if (!std::holds_alternative<Refusal>(choice) || !std::all_of(request.inputs.begin(), request.inputs.end(), wide) ||
-      !std::all_of(request.outputs.begin(), request.outputs.end(), wide)) {
-    return choice;
-  }
-  return make(request, {.only_where_faster = false});
-}
-
-double share_of(const std::variant<Task, Refusal>& task) {
-  constexpr double kElsewhere = 0.39;
-  return std::holds_alternative<Task>(task) ? 1 : kElsewhere;
 }
 
 double multiplications_share(const Task& task, Pass pass) {

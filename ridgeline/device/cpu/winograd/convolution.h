@@ -67,12 +67,11 @@ struct Task {
 std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, const ValueType& x, const ValueType& w,
                                     const ValueType& y, const Wish& wish);
 
-// What `make` gives: the fastest rule, or where a direct convolution is faster, over f32 alone, the best there is. bf16
-// goes to f32 kernels between conversions then.
-KernelChoice wherever_it_can(const KernelRequest& request, KernelChoice (*make)(const KernelRequest&, const Wish&));
-
-// KernelEntry::share, by whether the task of an empty wish is refused.
-double share_of(const std::variant<Task, Refusal>& task);
+// The passes of a node, and their kernels; refused where they are not as wished.
+using WishedTask = std::variant<Task, Refusal>(const KernelRequest& request, const Wish& wish);
+WishedTask forward_task, backward_data_task, backward_weights_task;
+using WishedKernel = KernelChoice(const KernelRequest& request, const Wish& wish);
+WishedKernel make_forward, make_pooled_forward, make_backward_data, make_backward_weights;
 
 // Multiplications of the transformed tiles, as a share of those that the convolution's formula counts.
 double multiplications_share(const Task& task, Pass pass);

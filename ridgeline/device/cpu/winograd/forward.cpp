@@ -2,11 +2,9 @@
 #include "ridgeline/device/cpu/common.h"
 #include "ridgeline/device/cpu/pool/pooled_node.h"
 #include "ridgeline/device/cpu/winograd/forward_weights.h"
-#include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/cpu/winograd/pooled_correlation.h"
 
-namespace ridgeline::device {
-namespace winograd {
+namespace ridgeline::device::winograd {
 namespace {
 
 bool with_relu(const KernelRequest& request) { return request.node.attributes.string("activation") == "relu"; }
@@ -82,7 +80,7 @@ class PooledForwardKernel final : public Kernel {
 };
 
 // The node over image x, weights w and result y of the convolution.
-std::variant<Task, Refusal> forward_task(const KernelRequest& request, const ValueType& y, const Wish& wish) {
+std::variant<Task, Refusal> task_over(const KernelRequest& request, const ValueType& y, const Wish& wish) {
   auto task = task_of(request, Pass::forward, request.inputs[0].type, request.inputs[1].type, y, wish);
   if (std::holds_alternative<Task>(task) && request.inputs.size() >= 3 && request.inputs[2].type.dtype != DType::f32) {
     return Refusal{"bf16 bias: Winograd kernels add one of f32"};
@@ -92,15 +90,19 @@ std::variant<Task, Refusal> forward_task(const KernelRequest& request, const Val
 
 }  // namespace
 
+std::variant<Task, Refusal> forward_task(const KernelRequest& request, const Wish& wish) {
+  return task_over(request, request.outputs[0].type, wish);
+}
+
 KernelChoice make_forward(const KernelRequest& request, const Wish& wish) {
-  const auto task = forward_task(request, request.outputs[0].type, wish);
+  const auto task = forward_task(request, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
   return kernel_for<ForwardKernel>(request, Pass::forward, std::get<Task>(task), request);
 }
 
 KernelChoice make_pooled_forward(const KernelRequest& request, const Wish& wish) {
   const PooledNode node(request);
-  const auto task = forward_task(request, node.image, wish);
+  const auto task = task_over(request, node.image, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
   // A thread does an image as a whole.
   const std::int64_t images = node.pool.n, threads = compute_threads();
@@ -118,18 +120,4 @@ KernelChoice make_pooled_forward(const KernelRequest& request, const Wish& wish)
   return kernel_for<PooledForwardKernel>(request, Pass::forward, made, request, node.pool);
 }
 
-}  // namespace winograd
-
-KernelChoice make_winograd_conv2d(const KernelRequest& request) {
-  return winograd::wherever_it_can(request, winograd::make_forward);
-}
-
-double winograd_conv2d_share(const KernelRequest& request) {
-  return winograd::share_of(winograd::forward_task(request, request.outputs[0].type, {}));
-}
-
-KernelChoice make_winograd_conv2d_max_pool(const KernelRequest& request) {
-  return winograd::make_pooled_forward(request, {});
-}
-
-}  // namespace ridgeline::device
+}  // namespace ridgeline::device::winograd
