@@ -12,6 +12,9 @@
 7. README.md has at most 150 lines. A paragraph of a page has at most 120 words and its lines have at most 120 columns,
    but for the pages listed below.
 8. No source and no page has a word of the list below: each has a plain one, or the field's own, in its place.
+9. No kernel of a card, and nothing that loops become there, has an atomic operation: sums in no fixed order would give
+   other bits from run to run. (That none keeps an array in local memory the compiler checks, see the device's
+   CMakeLists.txt.)
 """
 
 import pathlib
@@ -54,6 +57,11 @@ WORDS = {
     r"thereof|whereof|thereby|whereby": "of it, by which",
 }
 NOT_THE_WORD = {"cannot hang on"}  # a step that hangs
+
+# Where the code of cards comes from, and what an atomic operation is called in it: a function or a type of C++ or CUDA,
+# or an instruction of PTX. Comments may speak of them.
+CARD_CODE = ("ridgeline/device/cuda/kernels", "ridgeline/device/cuda/loop")
+ATOMICS = re.compile(r"atomic(?!ally)|\b(atom|red|multimem)\.")
 
 # Highway compiles a file once for each instruction set by including it through this macro.
 INCLUDE = re.compile(r'^\s*#\s*(?:include|define\s+HWY_TARGET_INCLUDE)\s*(["<])([^">]+)[">]')
@@ -214,6 +222,17 @@ def check_words(root):
                 yield f"{path.relative_to(root)}:{number}: '{match[0]}': plainer is '{plain[kind]}'"
 
 
+def check_atomics(root):
+    for folder in CARD_CODE:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in (".h", ".cpp", ".cu", ".cuh", ".in"):
+                continue
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                code = re.sub(r"(?<!:)//.*", "", line)
+                if match := ATOMICS.search(code):
+                    yield f"{path.relative_to(root)}:{number}: '{match[0]}': a kernel of a card has no atomic operation"
+
+
 def breaches(root, long_files=None):
     root = pathlib.Path(root)
     yield from check_includes(root)
@@ -222,6 +241,7 @@ def breaches(root, long_files=None):
     yield from check_links(root)
     yield from check_paragraphs(root, LONG_PARAGRAPHS)
     yield from check_words(root)
+    yield from check_atomics(root)
 
 
 def main(arguments):

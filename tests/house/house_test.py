@@ -50,6 +50,15 @@ class House(unittest.TestCase):
                 self.assertEqual(self.found() == [], allowed, f"{ours} includes {theirs}")
                 (self.root / f"ridgeline/{ours}/b.cpp").unlink()
 
+    def test_no_kernel_of_a_card_has_atomics(self):
+        kernel = "ridgeline/device/cuda/kernels/sum.h"
+        self.write(kernel, "// no atomics here\nvoid add(float* to, float x) { *to += x; }\n")
+        self.write("ridgeline/device/cuda/comm/c.cpp", "std::atomic<int> alive;\n")  # the host's code may
+        self.assertEqual(self.found(), [])
+        for code in ("atomicAdd(to, x);", 'asm("red.global.add.f32 [%0], %1;");', 'text += "atom.add.f32";'):
+            self.write(kernel, f"\n{code}\n")
+            self.assert_only(f"{kernel}:2", "no atomic operation")
+
     def test_the_two_graphs_are_strangers(self):
         self.write("ridgeline/graph/ir/b.h", '#include "ridgeline/data/a.h"\n')
         self.assert_only("ridgeline/graph/ir/b.h:1", "graph/ and data/ know nothing of each other")

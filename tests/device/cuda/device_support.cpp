@@ -19,6 +19,10 @@ void add_recording_device() {
   EXPECT_TRUE(added);
 }
 
+RecordingCounts counts_of(Device& device) {
+  return static_cast<RecordingDriver&>(static_cast<CudaDevice&>(device).context().driver()).counts();
+}
+
 std::vector<Tensor> run_on_device(CudaDevice& device, Kernel& kernel, const NodeProblem& problem, bool recorded) {
   std::vector<std::unique_ptr<DeviceMemory>> memory;
   std::vector<void*> inputs, outputs;

@@ -23,6 +23,8 @@ struct RecordingDevice : RecordingCard {
 
 // The device "cuda_recording" of the table: a card of the recording driver for each session.
 void add_recording_device();
+// What happened on such a device so far.
+RecordingCounts counts_of(Device& device);
 
 // One node with operands: what an entry of the table is asked for.
 struct NodeProblem {

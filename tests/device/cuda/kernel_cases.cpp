@@ -3,47 +3,10 @@
 #include <array>
 
 #include "ridgeline/device/cuda/kernels/launches.h"
-#include "tests/device/cuda/kernel_operands.h"
+#include "tests/device/cuda/kernel_case_list.h"
 
 namespace ridgeline::cuda::testing {
 namespace {
-
-constexpr DType kTypes[] = {DType::f32, DType::bf16, DType::f16};
-
-std::int64_t pick(std::mt19937& random, std::initializer_list<std::int64_t> from) {
-  return from.begin()[random() % from.size()];
-}
-
-std::string text(std::int64_t v) { return std::to_string(v); }
-
-// The cases in the making.
-class Cases {
- public:
-  Cases(unsigned seed, int rounds) : random_(seed), rounds_(rounds) {}
-
-  // make(random, type) gives name and body for each type and round.
-  template <class Make>
-  void each(const Make& make) {
-    for (int round = 0; round < rounds_; ++round) {
-      for (DType type : kTypes) make(random_, type);
-    }
-  }
-  template <class Body>
-  void add(const std::string& name, DType type, const Body& body) {
-    const unsigned seed = static_cast<unsigned>(random_());
-    cases_.push_back({name + " " + std::string(name_of(type)), [body, seed](KernelRunner& runner) {
-                        CaseRun run(runner, seed);
-                        body(run);
-                        return run.results();
-                      }});
-  }
-  std::vector<KernelCase> take() { return std::move(cases_); }
-
- private:
-  std::mt19937 random_;
-  int rounds_;
-  std::vector<KernelCase> cases_;
-};
 
 void copies(Cases& cases) {
   cases.each([&](std::mt19937& random, DType type) {
@@ -167,6 +130,21 @@ void sums(Cases& cases) {
         void* y = c.room(as, ch);
         column_sums(c.sink(), type, x, rows, ch, 0.5, as, y, scratch);
         c.result(y, as, ch);
+      }
+    });
+    cases.add("reduce over axes apart", type, [=](CaseRun& c) {
+      // [3, 5, 4, 7, 6] over axes 1, 3 and 4, and 0, 2 and 4.
+      for (const bool maximum : {false, true}) {
+        const std::vector<Reduction> two = {{type, 60, 42, 1, maximum}, {type, 3, 5, 4, maximum, maximum ? 1 : 0.25}};
+        const std::vector<Reduction> three = {
+            {type, 420, 6, 1, maximum}, {type, 15, 4, 7, maximum}, {type, 1, 3, 35, maximum}};
+        void* x = c.values(type, 2520, maximum);
+        for (const auto& steps : {two, three}) {
+          const std::int64_t n = steps.back().outer * steps.back().inner;
+          void* y = c.room(type, n);
+          reduce(c.sink(), steps, x, y, c.noise(reduce_scratch(steps)));
+          c.result(y, type, n);
+        }
       }
     });
     cases.add("reduce_sum of a long row", type, [=](CaseRun& c) {
@@ -328,8 +306,6 @@ void losses(Cases& cases) {
       void *dloss = c.positive(type, rows), *dx = c.room(type, rows * classes);
       softmax_cross_entropy_gradient(c.sink(), type, p, t, dloss, dx, rows, classes);
       c.result(dx, type, rows * classes);
-      softmax(c.sink(), type, x, dx, rows, classes);
-      c.result(dx, type, rows * classes);
     });
     cases.add("top_k_accuracy " + text(rows) + "x" + text(classes) + " k=" + text(k), type, [=](CaseRun& c) {
       void *x = c.values(type, rows * classes, classes < 100), *hits = c.room(DType::f32, 1);
@@ -469,7 +445,8 @@ void convolutions(Cases& cases) {
 
 std::vector<KernelCase> kernel_cases(unsigned seed, int rounds) {
   Cases cases(seed, rounds);
-  for (auto* family : {copies, batch_norms, sums, updates, pools, losses, others, convolutions}) family(cases);
+  for (auto* family : {copies, batch_norms, sums, updates, pools, losses, others, convolutions, add_sequence_cases})
+    family(cases);
   return cases.take();
 }
 

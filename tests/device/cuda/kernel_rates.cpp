@@ -107,6 +107,56 @@ void depthwises(std::vector<KernelRate>& rates, DType type, std::int64_t side, s
   }));
 }
 
+// Of a transformer and of a net that joins its layers' results, in bf16.
+void sequences(std::vector<KernelRate>& rates) {
+  const DType type = DType::bf16;
+  const SampleNorm norms[] = {{type, 256 * 197, 1, 768, 1}, {type, 256, 56 * 56, 64, 32}};
+  for (const SampleNorm& norm : norms) {
+    const std::int64_t all = norm.samples * norm.positions * norm.channels, lines = norm.samples * norm.groups;
+    const double image = 2.0 * static_cast<double>(all);
+    const std::string name = norm.groups == 1 ? "layer_norm" : "group_norm";
+    rates.push_back(rate(name + " bf16", 2 * image, [=](CaseRun& c) {
+      void *x = c.many(type, all), *y = c.room(type, all), *scratch = c.noise(sample_norm_scratch(norm));
+      const float *gamma = floats(c.positive(DType::f32, norm.channels)),
+                  *beta = floats(c.values(DType::f32, norm.channels));
+      float *mean = floats(c.room(DType::f32, lines)), *inv_std = floats(c.room(DType::f32, lines));
+      return [=, &c] { sample_norm(c.sink(), norm, x, gamma, beta, y, mean, inv_std, scratch); };
+    }));
+    rates.push_back(rate(name + "_gradient bf16", 3 * image, [=](CaseRun& c) {
+      SampleNormGradient a{};
+      a.x = c.many(type, all);
+      a.dy = c.many(type, all);
+      a.gamma = floats(c.positive(DType::f32, norm.channels));
+      a.mean = floats(c.values(DType::f32, lines));
+      a.inv_std = floats(c.positive(DType::f32, lines));
+      a.dx = c.room(type, all);
+      a.dgamma = floats(c.room(DType::f32, norm.channels));
+      a.dbeta = floats(c.room(DType::f32, norm.channels));
+      a.scratch = c.noise(sample_norm_gradient_scratch(norm));
+      return [=, &c] { sample_norm_gradient(c.sink(), norm, a); };
+    }));
+  }
+  const SoftmaxAxis axis{type, 64 * 12 * 197, 197, 1};
+  const std::int64_t weights = axis.outer * axis.classes;
+  rates.push_back(rate("softmax bf16 64x12x197x197", 4.0 * static_cast<double>(weights), [=](CaseRun& c) {
+    void *x = c.many(type, weights), *y = c.room(type, weights);
+    return [=, &c] { softmax(c.sink(), axis, x, y); };
+  }));
+  rates.push_back(rate("softmax_gradient bf16 64x12x197x197", 6.0 * static_cast<double>(weights), [=](CaseRun& c) {
+    void *y = c.many(type, weights), *dy = c.many(type, weights), *dx = c.room(type, weights);
+    return [=, &c] { softmax_gradient(c.sink(), axis, y, dy, dx); };
+  }));
+  const std::int64_t rows = 256 * 28 * 28, part = 32, whole = 512;
+  rates.push_back(rate("a part of concat bf16", 4.0 * static_cast<double>(rows * (whole - part)), [=](CaseRun& c) {
+    void *x = c.many(type, rows * (whole - part)), *y = c.room(type, rows * whole);
+    return [=, &c] {
+      const CopyAxis axes[] = {{.extent = rows, .to_stride = whole, .from_extent = rows, .from_stride = whole - part},
+                               {.extent = whole - part, .to_stride = 1, .from_extent = whole - part, .from_stride = 1}};
+      strided_copy(c.sink(), 2, x, y, axes);
+    };
+  }));
+}
+
 }  // namespace
 
 std::vector<KernelRate> kernel_rates() {
@@ -204,6 +254,7 @@ std::vector<KernelRate> kernel_rates() {
   depthwises(rates, DType::bf16, 112, 32, 1);
   depthwises(rates, DType::bf16, 112, 96, 2);
   depthwises(rates, DType::bf16, 28, 192, 1);
+  sequences(rates);
   return rates;
 }
 

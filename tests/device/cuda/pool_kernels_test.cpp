@@ -123,9 +123,6 @@ TEST(CudaLosses, SoftmaxCrossEntropyAndItsGradientAreTheReferences) {
     Tensor dx = expected[1].clone();  // over the probabilities
     softmax_cross_entropy_gradient(run_on_host, type, dx.raw(), t, dloss.raw(), dx.raw(), rows, classes);
     EXPECT_EQ(outside_band(dx, gradient, band, 1), "") << round;
-    Tensor y = noise(type, {rows, classes});
-    softmax(run_on_host, type, x.raw(), y.raw(), rows, classes);
-    EXPECT_EQ(unequal_bits(y, p), "") << round;
   }
 }
 

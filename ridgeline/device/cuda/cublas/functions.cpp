@@ -21,6 +21,7 @@ Functions::Functions(const Resolver& resolve) {
   find_function(destroy, resolve, "cublasLtDestroy");
   find_function(create_layout, resolve, "cublasLtMatrixLayoutCreate");
   find_function(destroy_layout, resolve, "cublasLtMatrixLayoutDestroy");
+  find_function(set_layout, resolve, "cublasLtMatrixLayoutSetAttribute");
   find_function(create_product, resolve, "cublasLtMatmulDescCreate");
   find_function(destroy_product, resolve, "cublasLtMatmulDescDestroy");
   find_function(set_product, resolve, "cublasLtMatmulDescSetAttribute");

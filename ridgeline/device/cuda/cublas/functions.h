@@ -17,6 +17,7 @@ namespace ridgeline::cuda::cublas {
 enum class ComputeType : int { f32 = 68, tf32 = 77 };
 enum class DataType : int { f32 = 0, f16 = 2, bf16 = 14 };
 enum class ProductAttribute : int { transpose_a = 3, transpose_b = 4, epilogue = 7, bias_address = 8, bias_type = 26 };
+enum class LayoutAttribute : int { matrices = 5, step = 6 };  // of a batch; elements from one to the next
 enum class PreferenceAttribute : int { workspace_bytes = 1, reduction_schemes = 3, alignment_a = 5 };  // b, c, d behind
 enum class AlgorithmAttribute : int { id = 0, tile = 1, splits = 2, reduction_scheme = 3, stages = 6, cluster = 8 };
 enum Epilogue : std::uint32_t { kPlain = 1, kRelu = 2, kBias = 4, kReluBias = 6, kBiasGradientOfB = 512 };
@@ -62,6 +63,7 @@ class Functions {
   int (*create_layout)(RawDescriptor*, DataType, std::uint64_t rows, std::uint64_t columns,
                        std::int64_t stride) = nullptr;
   int (*destroy_layout)(RawDescriptor) = nullptr;
+  int (*set_layout)(RawDescriptor, LayoutAttribute, const void* value, std::size_t bytes) = nullptr;
   int (*create_product)(RawDescriptor*, ComputeType, DataType scale) = nullptr;
   int (*destroy_product)(RawDescriptor) = nullptr;
   int (*set_product)(RawDescriptor, ProductAttribute, const void* value, std::size_t bytes) = nullptr;

@@ -36,9 +36,9 @@ std::vector<LibraryValue> values_of(const KernelRequest& request, const Product&
   return values;
 }
 
-class DenseKernel final : public Kernel {
+class ProductKernel final : public Kernel {
  public:
-  DenseKernel(const KernelRequest& request, Libraries& libraries, const Product& product, const Form& form)
+  ProductKernel(const KernelRequest& request, Libraries& libraries, const Product& product, const Form& form)
       : form_(form),
         product_(inner(product, form)),
         node_(request.node.name),
@@ -138,17 +138,22 @@ class DenseKernel final : public Kernel {
 
 }  // namespace
 
-KernelChoice make_dense(const KernelRequest& request, Libraries& libraries) {
+KernelChoice make_product(const KernelRequest& request, Libraries& libraries) {
   if (has_empty_value(request)) return Refusal{"an operand or result is empty"};
   if (libraries.cublas() == nullptr || libraries.cublas_handle() == nullptr) {
     return Refusal{"cuBLASLt is not open"};
   }
-  Product product = product_of(request.node, types_of(request.inputs), types_of(request.outputs));
+  Product product;
+  try {
+    product = product_of(request.node, types_of(request.inputs), types_of(request.outputs));
+  } catch (const Failure& failure) {
+    return Refusal{failure.what()};
+  }
   product.tf32 = product.operands == DType::f32 && request.promise.fp32_compute == "tf32";
   std::string why;
   for (const Form& form : forms_of(product, request.promise.high_precision)) {
     try {
-      return std::make_unique<DenseKernel>(request, libraries, product, form);
+      return std::make_unique<ProductKernel>(request, libraries, product, form);
     } catch (const Failure& failure) {
       why = failure.what();
     }

@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/cublas/kernels.h
 //
-// The kernels of dense, dense_bwd_data and dense_bwd_weights by cuBLASLt. What the library does not fuse is launched
-// beside it: an f32 bias beside bf16 or f16 data is rounded to their type first (not in high precision), a bias
-// gradient is a sum of our own.
+// The kernels of dense, dense_bwd_data, dense_bwd_weights and matmul by cuBLASLt. What the library does not fuse is
+// launched beside it: an f32 bias beside bf16 or f16 data is rounded to their type first (not in high precision), a
+// bias gradient is a sum of our own.
 #pragma once
 
 #include "ridgeline/device/cuda/plans/libraries.h"
@@ -11,6 +11,6 @@
 namespace ridgeline::cuda::cublas {
 
 // A kernel, or the library's reason why there is none.
-KernelChoice make_dense(const KernelRequest& request, Libraries& libraries);
+KernelChoice make_product(const KernelRequest& request, Libraries& libraries);
 
 }  // namespace ridgeline::cuda::cublas

@@ -1,8 +1,41 @@
 #include "ridgeline/device/cuda/cublas/node.h"
 
+#include "ridgeline/graph/op/matmul.h"
+
 namespace ridgeline::cuda::cublas {
+namespace {
+
+// The one step from each matrix of an operand to the next through the whole batch, in matrices.
+std::int64_t step_of(const std::vector<std::int64_t>& batch, const std::vector<std::int64_t>& steps) {
+  std::int64_t step = 0, behind = 1;  // matrices of y in the axes behind
+  bool known = false;
+  for (std::size_t axis = batch.size(); axis-- > 0; behind *= batch[axis]) {
+    if (batch[axis] == 1) continue;
+    if (!known) step = steps[axis];
+    if (steps[axis] != step * behind) throw Failure("matrices are repeated in turn");
+    known = true;
+  }
+  return step;
+}
+
+Product product_of_matrices(const Node& node, std::span<const ValueType> inputs, std::span<const ValueType> outputs) {
+  const MatmulForm form = matmul_form(inputs[0].shape, inputs[1].shape, node.attributes).merged();
+  Product p;
+  p.pass = Pass::matrices;
+  p.operands = inputs[0].dtype;
+  p.written = outputs[0].dtype;
+  p.rows = form.rows, p.inputs = form.depth, p.outputs = form.columns;
+  p.transpose_first = form.transpose_a, p.transpose_second = form.transpose_b;
+  p.count = form.matrices();
+  p.first_step = step_of(form.batch, form.a_steps) * form.rows * form.depth;
+  p.second_step = step_of(form.batch, form.b_steps) * form.depth * form.columns;
+  return p;
+}
+
+}  // namespace
 
 Product product_of(const Node& node, std::span<const ValueType> inputs, std::span<const ValueType> outputs) {
+  if (node.op == "matmul") return product_of_matrices(node, inputs, outputs);
   Product p;
   p.operands = inputs[0].dtype;
   p.written = outputs[0].dtype;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "ridgeline/core/error.h"
 
 namespace ridgeline::cuda::cublas {
@@ -25,6 +27,12 @@ std::uint32_t epilogue_of(const Product& product) {
 // Every value of a program begins at a multiple of it.
 constexpr std::uint32_t kAlignment = 16;
 
+// Of every matrix of an operand.
+std::uint32_t alignment_of(DType type, std::int64_t step) {
+  const auto bytes = static_cast<std::uint64_t>(step) * size_of(type);
+  return static_cast<std::uint32_t>(std::gcd(std::uint64_t{kAlignment}, bytes));  // 0: the same again
+}
+
 }  // namespace
 
 std::string_view name_of(Pass pass) {
@@ -32,6 +40,7 @@ std::string_view name_of(Pass pass) {
     case Pass::forward: return "dense";
     case Pass::backward_data: return "dense_bwd_data";
     case Pass::backward_weights: return "dense_bwd_weights";
+    case Pass::matrices: return "matmul";
   }
   return "";
 }
@@ -44,21 +53,35 @@ std::string Product::text() const {
   if (bias) text += fmt::format(" bias {}", ridgeline::name_of(bias_type));
   if (relu) text += " relu";
   if (bias_gradient) text += fmt::format(" bias gradient {}", ridgeline::name_of(bias_type));
+  if (pass == Pass::matrices) {
+    text += fmt::format(" matrices {} steps {} {}", count, first_step, second_step);
+    if (transpose_first) text += " first transposed";
+    if (transpose_second) text += " second transposed";
+  }
   return text;
 }
 
-ProductPlan::Owned ProductPlan::layout(DType type, std::int64_t rows, std::int64_t columns) const {
+ProductPlan::Owned ProductPlan::layout(DType type, std::int64_t rows, std::int64_t columns, std::int64_t step) const {
   RawDescriptor raw = nullptr;
   functions_.check(functions_.create_layout(&raw, type_of(type), static_cast<std::uint64_t>(rows),
                                             static_cast<std::uint64_t>(columns), rows),
                    "cuBLASLt describes a matrix");
-  return Owned(raw, functions_.destroy_layout);
+  Owned owned(raw, functions_.destroy_layout);
+  if (product_.count > 1) {
+    const auto matrices = static_cast<std::int32_t>(product_.count);
+    functions_.check(functions_.set_layout(raw, LayoutAttribute::matrices, &matrices, sizeof matrices),
+                     "cuBLASLt describes matrices");
+    functions_.check(functions_.set_layout(raw, LayoutAttribute::step, &step, sizeof step),
+                     "cuBLASLt describes matrices");
+  }
+  return owned;
 }
 
 // The library's matrices are column-major, so a row-major [n,c] is its c x n. With D = A * B:
 //   y^T  [k,n] = w  [k,c] * x^T [c,n], where A = w is stored as c x k and transposed
 //   dx^T [c,n] = w^T[c,k] * dy^T[k,n]
 //   dw^T [c,k] = x^T[c,n] * dy  [n,k], where B = dy is stored as k x n and transposed
+//   y^T  [k,n] = b^T[k,c] * a^T [c,n], where A = b, which is stored as k x c, or as c x k and transposed, and B = a
 ProductPlan::ProductPlan(const Functions& functions, Handle handle, const Product& product, std::size_t workspace_bytes,
                          int algorithms)
     : functions_(functions),
@@ -76,8 +99,8 @@ ProductPlan::ProductPlan(const Functions& functions, Handle handle, const Produc
   const auto set = [&](ProductAttribute attribute, auto value) {
     functions.check(functions.set_product(raw, attribute, &value, sizeof value), "cuBLASLt describes a product");
   };
-  set(ProductAttribute::transpose_a, std::int32_t{p.pass == Pass::forward ? 1 : 0});
-  set(ProductAttribute::transpose_b, std::int32_t{p.pass == Pass::backward_weights ? 1 : 0});
+  set(ProductAttribute::transpose_a, std::int32_t{p.pass == Pass::forward || p.transpose_second ? 1 : 0});
+  set(ProductAttribute::transpose_b, std::int32_t{p.pass == Pass::backward_weights || p.transpose_first ? 1 : 0});
   set(ProductAttribute::epilogue, epilogue_of(p));
   if (p.bias || p.bias_gradient) {
     set(ProductAttribute::bias_type, static_cast<std::int32_t>(type_of(p.bias_type)));
@@ -99,6 +122,13 @@ ProductPlan::ProductPlan(const Functions& functions, Handle handle, const Produc
       b_ = layout(p.operands, p.outputs, p.rows);
       d_ = layout(p.written, p.inputs, p.outputs);
       break;
+    case Pass::matrices:
+      a_ = p.transpose_second ? layout(p.operands, p.inputs, p.outputs, p.second_step)
+                              : layout(p.operands, p.outputs, p.inputs, p.second_step);
+      b_ = p.transpose_first ? layout(p.operands, p.rows, p.inputs, p.first_step)
+                             : layout(p.operands, p.inputs, p.rows, p.first_step);
+      d_ = layout(p.written, p.outputs, p.rows, p.rows * p.outputs);
+      break;
   }
   RawDescriptor raw_preference = nullptr;
   functions.check(functions.create_preference(&raw_preference), "cuBLASLt describes a preference");
@@ -109,8 +139,12 @@ ProductPlan::ProductPlan(const Functions& functions, Handle handle, const Produc
   };
   prefer(PreferenceAttribute::workspace_bytes, static_cast<std::uint64_t>(workspace_bytes));
   prefer(PreferenceAttribute::reduction_schemes, kReduceInComputeType);
+  const std::uint32_t written = p.count > 1 ? alignment_of(p.written, p.rows * p.outputs) : kAlignment;
+  const std::uint32_t alignments[] = {alignment_of(p.operands, p.second_step), alignment_of(p.operands, p.first_step),
+                                      written, written};
   for (int matrix = 0; matrix < 4; ++matrix) {
-    prefer(static_cast<PreferenceAttribute>(static_cast<int>(PreferenceAttribute::alignment_a) + matrix), kAlignment);
+    prefer(static_cast<PreferenceAttribute>(static_cast<int>(PreferenceAttribute::alignment_a) + matrix),
+           alignments[matrix]);
   }
   algorithms_.resize(static_cast<std::size_t>(algorithms));
   int found = 0;

@@ -1,7 +1,8 @@
 // ridgeline/device/cuda/cublas/product.h
 //
 // The matrix products of a dense layer by cuBLASLt: y[n,k] = sum over c of x[n,c] * w[k,c] and its two gradients, all
-// row-major, with what is fused behind them. Sums are f32.
+// row-major, with what is fused behind them; and products of matrices, y[n,k] = sum over c of a[n,c] * b[c,k], many of
+// them one behind the other, either operand stored the other way round. Sums are f32.
 #pragma once
 
 #include <memory>
@@ -13,8 +14,8 @@
 
 namespace ridgeline::cuda::cublas {
 
-enum class Pass { forward, backward_data, backward_weights };
-std::string_view name_of(Pass pass);  // "dense", "dense_bwd_data", "dense_bwd_weights"
+enum class Pass { forward, backward_data, backward_weights, matrices };
+std::string_view name_of(Pass pass);  // "dense", "dense_bwd_data", "dense_bwd_weights", "matmul"
 
 struct Product {
   Pass pass = Pass::forward;
@@ -27,16 +28,21 @@ struct Product {
   DType bias_type = DType::f32;
   // Of backward_weights: the sum of dy over the rows is a second result, of type bias_type.
   bool bias_gradient = false;
+  // Of matrices: how many, and the elements from one to the next of each operand (0: the same again); the results lie
+  // one behind the other.
+  std::int64_t count = 1, first_step = 0, second_step = 0;
+  bool transpose_first = false, transpose_second = false;
 
   double flops() const {
-    return 2.0 * static_cast<double>(rows) * static_cast<double>(inputs) * static_cast<double>(outputs);
+    return 2.0 * static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(inputs) *
+           static_cast<double>(outputs);
   }
   // All that decides about an algorithm, for reports.
   std::string text() const;
 };
 
 // Where the values of one run lie. First and second operand in the order of the graph's ops: x and w, dy and w, x and
-// dy.
+// dy, a and b.
 struct ProductAddresses {
   const void* first = nullptr;
   const void* second = nullptr;
@@ -65,7 +71,8 @@ class ProductPlan {
  private:
   using Destroyer = int (*)(RawDescriptor);
   using Owned = std::unique_ptr<void, Destroyer>;
-  Owned layout(DType type, std::int64_t rows, std::int64_t columns) const;
+  // Of matrices so many elements apart.
+  Owned layout(DType type, std::int64_t rows, std::int64_t columns, std::int64_t step = 0) const;
 
   const Functions& functions_;
   Handle handle_;

@@ -123,6 +123,11 @@ struct alignas(sizeof(T) * V) Pack {
   typename Storage<T>::Bits at[V];
 };
 
+// 16 bytes that are moved, whatever they mean.
+struct alignas(16) Quad {
+  u32 at[4];
+};
+
 // Elements of T that 16 bytes hold.
 template <class T>
 inline constexpr int kWide = 16 / static_cast<int>(sizeof(T));

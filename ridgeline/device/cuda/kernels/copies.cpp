@@ -1,8 +1,12 @@
 #include "ridgeline/device/cuda/kernels/copies.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "ridgeline/device/cuda/kernels/families.h"
 #include "ridgeline/device/cuda/kernels/launches.h"
 #include "ridgeline/device/cuda/kernels/with_type.h"
+#include "ridgeline/device/cuda/kernels/with_word.h"
 
 namespace ridgeline::cuda {
 
@@ -15,16 +19,71 @@ std::span<const KernelRow* const> copies_rows() {
 
 namespace {
 
-// run(Word()) for elements of so many bytes.
-template <class Run>
-void with_word(std::size_t bytes, const Run& run) {
-  switch (bytes) {
-    case 1: return run(u8());
-    case 2: return run(u16());
-    case 4: return run(u32());
-    case 8: return run(u64());
-    default: RIDGELINE_CHECK(false, "elements have 1, 2, 4 or 8 bytes");
+// Whether an index of the axis is a position in `from`, all of which are there.
+bool takes_all(const CopyAxis& axis) {
+  return axis.first == 0 && axis.step == 1 && axis.every == 1 && axis.from_extent == axis.extent;
+}
+
+// The same copy with fewer axes: those of one element are left out, and where an axis takes all of `from`, and the one
+// around it goes on behind it on both sides, both are one.
+std::vector<CopyAxis> merged(std::span<const CopyAxis> axes) {
+  std::vector<CopyAxis> few;
+  for (const CopyAxis& axis : axes) {
+    if (axis.extent == 1 && axis.first == 0 && axis.from_extent >= 1) continue;
+    if (!few.empty()) {
+      CopyAxis& around = few.back();
+      if (takes_all(axis) && around.step == 1 && around.every == 1 &&
+          around.to_stride == axis.extent * axis.to_stride && around.from_stride == axis.extent * axis.from_stride) {
+        around = {.extent = around.extent * axis.extent,
+                  .to_stride = axis.to_stride,
+                  .first = around.first * axis.extent,
+                  .from_extent = around.from_extent * axis.extent,
+                  .from_stride = axis.from_stride};
+        continue;
+      }
+    }
+    few.push_back(axis);
   }
+  return few;
+}
+
+// How many neighbouring elements one access may move: all strides, borders and addresses are multiples of it.
+std::size_t width_of(std::span<const CopyAxis> axes, std::size_t element_bytes, const void* from, const void* to) {
+  if (axes.empty()) return 1;
+  const CopyAxis& inner = axes.back();
+  if (inner.to_stride != 1 || inner.from_stride != 1 || inner.step != 1 || inner.every != 1) return 1;
+  std::size_t width = 1;
+  const auto fits = [&](std::size_t wanted) {
+    const auto w = static_cast<std::int64_t>(wanted);
+    if (inner.extent % w != 0 || inner.first % w != 0 || inner.from_extent % w != 0) return false;
+    for (const CopyAxis& axis : axes.first(axes.size() - 1)) {
+      if (axis.to_stride % w != 0 || axis.from_stride % w != 0) return false;
+    }
+    return aligned_to(wanted * element_bytes, {from, to});
+  };
+  while (2 * width * element_bytes <= sizeof(Quad) && fits(2 * width)) width *= 2;
+  return width;
+}
+
+template <class Word, bool kSpread>
+void give_copy(LaunchSink sink, const void* from, void* to, std::span<const CopyAxis> axes, Word outside) {
+  typename StridedCopy<Word, kSpread>::Parameters p{};
+  p.from = in<Word>(from);
+  p.to = out<Word>(to);
+  p.elements = 1;
+  p.outside = outside;
+  for (std::size_t i = 0; i < kCopyAxes; ++i) {  // the innermost first
+    const CopyAxis axis = i < axes.size() ? axes[axes.size() - 1 - i] : CopyAxis{};
+    p.elements *= axis.extent;
+    p.extent[i] = Divisor(std::max<i64>(1, axis.extent));
+    p.stride[i] = axis.to_stride;
+    p.from_stride[i] = axis.from_stride;
+    p.first[i] = axis.first;
+    p.step[i] = axis.step;
+    p.from_extent[i] = axis.from_extent;
+    if constexpr (kSpread) p.every[i] = Divisor(axis.every);
+  }
+  give<StridedCopy<Word, kSpread>>(sink, p);
 }
 
 }  // namespace
@@ -48,9 +107,13 @@ void fill_words(LaunchSink sink, void* to, std::uint32_t word, std::int64_t word
 void transpose(LaunchSink sink, std::size_t element_bytes, const void* from, void* to, std::int64_t batch,
                std::int64_t rows, std::int64_t columns) {
   with_word(element_bytes, [&]<class Word>(Word) {
-    using Body = Transpose<Word>;
-    give<Body>(sink, {in<Word>(from), out<Word>(to), batch, rows, columns,
-                      Divisor(std::max<i64>(1, divided_up(rows, Body::kTile)))});
+    if constexpr (sizeof(Word) <= 8) {
+      using Body = Transpose<Word>;
+      give<Body>(sink, {in<Word>(from), out<Word>(to), batch, rows, columns,
+                        Divisor(std::max<i64>(1, divided_up(rows, Body::kTile)))});
+    } else {
+      RIDGELINE_CHECK(false, "elements have up to 8 bytes");
+    }
   });
 }
 
@@ -72,24 +135,21 @@ void resize_rows(LaunchSink sink, DType from_type, const void* from, std::int64_
 }
 
 void strided_copy(LaunchSink sink, std::size_t element_bytes, const void* from, void* to,
-                  std::span<const CopyAxis> axes) {
+                  std::span<const CopyAxis> all_axes, std::uint64_t outside) {
+  std::vector<CopyAxis> axes = merged(all_axes);
   RIDGELINE_CHECK(axes.size() <= kCopyAxes, "a strided copy has up to six axes");
-  with_word(element_bytes, [&]<class Word>(Word) {
-    typename StridedCopy<Word>::Parameters p{};
-    p.from = in<Word>(from);
-    p.to = out<Word>(to);
-    p.elements = 1;
-    for (std::size_t i = 0; i < kCopyAxes; ++i) {  // the innermost first
-      const CopyAxis axis = i < axes.size() ? axes[axes.size() - 1 - i] : CopyAxis{};
-      p.elements *= axis.extent;
-      p.extent[i] = Divisor(std::max<i64>(1, axis.extent));
-      p.stride[i] = axis.to_stride;
-      p.from_stride[i] = axis.from_stride;
-      p.first[i] = axis.first;
-      p.step[i] = axis.step;
-      p.from_extent[i] = axis.from_extent;
-    }
-    give<StridedCopy<Word>>(sink, p);
+  const std::size_t width = width_of(axes, element_bytes, from, to);
+  if (width > 1) {
+    const auto w = static_cast<std::int64_t>(width);
+    for (CopyAxis& axis : axes) axis.to_stride /= w, axis.from_stride /= w;
+    CopyAxis& inner = axes.back();
+    inner.to_stride = inner.from_stride = 1;
+    inner.extent /= w, inner.first /= w, inner.from_extent /= w;
+  }
+  const bool spread = std::any_of(axes.begin(), axes.end(), [](const CopyAxis& axis) { return axis.every != 1; });
+  with_word(element_bytes * width, [&]<class Word>(Word) {
+    const Word word = repeated<Word>(outside, element_bytes);
+    spread ? give_copy<Word, true>(sink, from, to, axes, word) : give_copy<Word, false>(sink, from, to, axes, word);
   });
 }
 

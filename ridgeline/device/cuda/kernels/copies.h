@@ -139,9 +139,10 @@ struct Transpose {
   }
 };
 
-// to[index] = from[index * steps + first] over up to six axes, 0 where a position lies outside of `from`: slices,
-// padding, broadcasts, permutations.
-template <class Word>
+// to[index] = from[first + index * step] over up to six axes, `outside` where a position lies outside of `from`:
+// slices, padding, broadcasts, permutations, parts of a whole. kSpread: positions count every `every`-th element of
+// `from` alone, and what lies between two of them is outside, too.
+template <class Word, bool kSpread>
 struct StridedCopy {
   static constexpr int kAxes = 6;
   struct Parameters {
@@ -154,6 +155,8 @@ struct StridedCopy {
     i64 first[kAxes];        // position in `from` of index 0
     i64 step[kAxes];         // positions that an index advances by
     i64 from_extent[kAxes];
+    Divisor every[kSpread ? kAxes : 1];
+    Word outside;
   };
   using Shared = Nothing;
   static constexpr int kThreads = 256;
@@ -179,12 +182,18 @@ struct StridedCopy {
       RIDGELINE_UNROLL
       for (int axis = 0; axis < kAxes; ++axis) {
         const i64 index = p.extent[axis].split(rest);
-        const i64 position = p.first[axis] + index * p.step[axis];
-        inside = inside && position >= 0 && position < p.from_extent[axis];
+        i64 position = p.first[axis] + index * p.step[axis];
+        inside = inside && position >= 0;
+        if constexpr (kSpread) {
+          u32 whole = static_cast<u32>(position < 0 ? 0 : position);
+          inside = inside && p.every[axis].split(whole) == 0;
+          position = whole;
+        }
+        inside = inside && position < p.from_extent[axis];
         to += index * p.stride[axis];
         from += position * p.from_stride[axis];
       }
-      p.to[to] = inside ? p.from[from] : Word(0);
+      p.to[to] = inside ? p.from[from] : p.outside;
     });
   }
 };
@@ -232,10 +241,16 @@ struct ResizeRows {
   K(transpose_2, Transpose<u16>)                       \
   K(transpose_4, Transpose<u32>)                       \
   K(transpose_8, Transpose<u64>)                       \
-  K(strided_copy_1, StridedCopy<u8>)                   \
-  K(strided_copy_2, StridedCopy<u16>)                  \
-  K(strided_copy_4, StridedCopy<u32>)                  \
-  K(strided_copy_8, StridedCopy<u64>)                  \
+  K(strided_copy_1, StridedCopy<u8, false>)            \
+  K(strided_copy_2, StridedCopy<u16, false>)           \
+  K(strided_copy_4, StridedCopy<u32, false>)           \
+  K(strided_copy_8, StridedCopy<u64, false>)           \
+  K(strided_copy_16, StridedCopy<Quad, false>)         \
+  K(spread_copy_1, StridedCopy<u8, true>)              \
+  K(spread_copy_2, StridedCopy<u16, true>)             \
+  K(spread_copy_4, StridedCopy<u32, true>)             \
+  K(spread_copy_8, StridedCopy<u64, true>)             \
+  K(spread_copy_16, StridedCopy<Quad, true>)           \
   K(resize_rows_f32, ResizeRows<float, float>)         \
   K(resize_rows_bf16, ResizeRows<bfloat16, bfloat16>)  \
   K(resize_rows_f16, ResizeRows<float16, float16>)     \

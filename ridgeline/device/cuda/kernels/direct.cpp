@@ -55,12 +55,39 @@ void direct_weight_gradient(LaunchSink sink, const DirectShape& s, const void* x
   });
 }
 
-void direct_product(LaunchSink sink, const ProductShape& s, const void* a, const void* b, const Epilogue& e, void* y) {
+namespace {
+
+void give_products(LaunchSink sink, const ProductShape& s, std::span<const ProductBatch> batch, const void* a,
+                   const void* b, const Epilogue& e, void* y) {
+  RIDGELINE_CHECK(batch.size() <= kProductAxes, "a batch of matrices has up to four axes");
   with_types(s.type, s.result, [&]<class T, class To>(T, To) {
-    give<DirectProduct<T, To>>(
-        sink, {in<T>(a), in<T>(b), bias_of<T>(e, s.type), in<To>(e.addend), out<To>(y), e.relu, s.a_row, s.a_column,
-               s.b_row, s.b_column, s.rows * s.columns, s.inner, Divisor(std::max<i64>(1, s.columns))});
+    typename DirectProduct<T, To>::Parameters p{in<T>(a),         in<T>(b),   bias_of<T>(e, s.type),
+                                                in<To>(e.addend), out<To>(y), e.relu,
+                                                s.a_row,          s.a_column, s.b_row,
+                                                s.b_column,       0,          s.inner};
+    p.elements = s.rows * s.columns;
+    p.columns = Divisor(std::max<i64>(1, s.columns));
+    p.rows = Divisor(std::max<i64>(1, s.rows));
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const ProductBatch& axis = batch[batch.size() - 1 - i];
+      p.elements *= axis.extent;
+      p.batch[i] = Divisor(std::max<i64>(1, axis.extent));
+      p.a_step[i] = axis.a_step;
+      p.b_step[i] = axis.b_step;
+    }
+    give<DirectProduct<T, To>>(sink, p);
   });
+}
+
+}  // namespace
+
+void direct_product(LaunchSink sink, const ProductShape& s, const void* a, const void* b, const Epilogue& e, void* y) {
+  give_products(sink, s, {}, a, b, e, y);
+}
+
+void direct_products(LaunchSink sink, const ProductShape& s, std::span<const ProductBatch> batch, const void* a,
+                     const void* b, void* y) {
+  give_products(sink, s, batch, a, b, {}, y);
 }
 
 }  // namespace ridgeline::cuda

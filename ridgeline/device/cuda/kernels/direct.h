@@ -199,9 +199,11 @@ struct DirectWeightGradient {
   }
 };
 
-// y[i][j] = sum over l of a[i, l] * b[l, j], each with its strides; bias[j], addend, relu.
+// y[i][j] = sum over l of a[i, l] * b[l, j], each with its strides; bias[j], addend, relu. Of many matrices one behind
+// the other, whose operands lie in steps along the axes of a batch.
 template <class T, class To>
 struct DirectProduct {
+  static constexpr int kAxes = 4;
   struct Parameters {
     const T *a, *b;
     Bias<T> bias;
@@ -210,15 +212,23 @@ struct DirectProduct {
     bool relu;
     i64 a_row, a_column, b_row, b_column;
     i64 elements, inner;
-    Divisor columns;
+    Divisor columns, rows;
+    Divisor batch[kAxes];  // the innermost first
+    i64 a_step[kAxes], b_step[kAxes];
   };
   using Shared = Nothing;
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.elements, kThreads))}; }
   static void pointers(const Parameters& p, PointerList& list) {
-    const i64 columns = p.columns.value, rows = p.elements / columns;
-    list.reads(p.a, (rows - 1) * p.a_row + (p.inner - 1) * p.a_column + 1);
-    list.reads(p.b, (p.inner - 1) * p.b_row + (columns - 1) * p.b_column + 1);
+    const i64 columns = p.columns.value, rows = p.rows.value;
+    i64 a = (rows - 1) * p.a_row + (p.inner - 1) * p.a_column + 1;
+    i64 b = (p.inner - 1) * p.b_row + (columns - 1) * p.b_column + 1;
+    for (int axis = 0; axis < kAxes; ++axis) {
+      a += (p.batch[axis].value - i64{1}) * p.a_step[axis];
+      b += (p.batch[axis].value - i64{1}) * p.b_step[axis];
+    }
+    list.reads(p.a, p.inner == 0 ? 0 : a);
+    list.reads(p.b, p.inner == 0 ? 0 : b);
     p.bias.pointers(columns, list);
     list.reads(p.addend, p.elements);
     list.writes(p.y, p.elements);
@@ -229,10 +239,16 @@ struct DirectProduct {
     block.each_thread([&](int thread) {
       const i64 at = static_cast<i64>(block.x()) * kThreads + thread;
       if (at >= p.elements) return;
-      u32 row = static_cast<u32>(at);
-      const i64 column = p.columns.split(row);
-      const T* const a = p.a + row * p.a_row;
-      const T* const b = p.b + column * p.b_column;
+      u32 matrix = static_cast<u32>(at);
+      const i64 column = p.columns.split(matrix), row = p.rows.split(matrix);
+      const T* a = p.a + row * p.a_row;
+      const T* b = p.b + column * p.b_column;
+      RIDGELINE_UNROLL
+      for (int axis = 0; axis < kAxes; ++axis) {
+        const i64 index = p.batch[axis].split(matrix);
+        a += index * p.a_step[axis];
+        b += index * p.b_step[axis];
+      }
       float sum = 0;
       for (i64 l = 0; l < p.inner; ++l) sum = fused(load_one(a + l * p.a_column), load_one(b + l * p.b_row), sum);
       sum += p.bias.at(column);

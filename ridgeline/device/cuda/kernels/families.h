@@ -9,16 +9,19 @@
 
 namespace ridgeline::cuda {
 
+std::span<const KernelRow* const> axis_softmax_rows();
 std::span<const KernelRow* const> batch_norm_rows();
 std::span<const KernelRow* const> column_sums_rows();
 std::span<const KernelRow* const> copies_rows();
 std::span<const KernelRow* const> depthwise_rows();
 std::span<const KernelRow* const> direct_rows();
 std::span<const KernelRow* const> dropout_rows();
+std::span<const KernelRow* const> gather_rows();
 std::span<const KernelRow* const> image_tail_rows();
 std::span<const KernelRow* const> lrn_rows();
 std::span<const KernelRow* const> pool_rows();
 std::span<const KernelRow* const> reduce_rows();
+std::span<const KernelRow* const> sample_norm_rows();
 std::span<const KernelRow* const> softmax_rows();
 std::span<const KernelRow* const> update_rows();
 

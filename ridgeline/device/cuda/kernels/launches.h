@@ -30,15 +30,26 @@ void transpose(LaunchSink sink, std::size_t element_bytes, const void* from, voi
 // [rows, from_width] to [rows, to_width]: zeros behind a row that is too short.
 void resize_rows(LaunchSink sink, DType from_type, const void* from, std::int64_t from_width, DType to_type, void* to,
                  std::int64_t to_width, std::int64_t rows);
-// An axis of a strided copy, the outermost first: index i of `to` reads position first + i * step of `from`, or zero
-// outside [0, from_extent). Strides count elements.
+// An axis of a strided copy, the outermost first: index i of `to` reads position first + i * step of `from`, or
+// `outside` (its lowest bits) outside [0, from_extent). Where `every` is more than one, that position is divided by it,
+// and one that leaves a rest is outside. Strides count elements.
 struct CopyAxis {
   std::int64_t extent = 1, to_stride = 0;
-  std::int64_t first = 0, step = 1, from_extent = 1, from_stride = 0;
+  std::int64_t first = 0, step = 1, every = 1, from_extent = 1, from_stride = 0;
 };
 inline constexpr std::size_t kCopyAxes = 6;
 void strided_copy(LaunchSink sink, std::size_t element_bytes, const void* from, void* to,
-                  std::span<const CopyAxis> axes);
+                  std::span<const CopyAxis> axes, std::uint64_t outside = 0);
+
+// y [outer, count, inner] = table [outer, rows, inner] at `indices`; elements with the lowest bits of `outside` where
+// an index is no row. The gradient leaves those out.
+struct GatherShape {
+  std::int64_t outer = 1, rows = 0, count = 0, inner = 1;
+};
+void gather(LaunchSink sink, const GatherShape& shape, std::size_t element_bytes, std::uint64_t outside,
+            const void* table, const std::int32_t* indices, void* y);
+void gather_gradient(LaunchSink sink, const GatherShape& shape, DType type, const void* dy, const std::int32_t* indices,
+                     void* dtable);
 
 // ---- batch norm
 
@@ -101,6 +112,31 @@ struct Reduction {
 };
 std::size_t reduce_scratch(const Reduction& r);
 void reduce(LaunchSink sink, const Reduction& r, const void* x, void* y, void* scratch);
+// Steps one behind the other, the result of each the x of the next; sums stay in double up to the last one's factor.
+std::size_t reduce_scratch(std::span<const Reduction> steps);
+void reduce(LaunchSink sink, std::span<const Reduction> steps, const void* x, void* y, void* scratch);
+
+// ---- norms of samples: layer norm and group norm
+
+// x is [samples, positions, channels]; means are taken over all positions of channels / groups channels.
+struct SampleNorm {
+  DType type = DType::f32;
+  std::int64_t samples = 0, positions = 1, channels = 0, groups = 1;
+  double epsilon = 1e-5;
+};
+std::size_t sample_norm_scratch(const SampleNorm& norm);
+// y may be x; mean, inv_std [samples, groups].
+void sample_norm(LaunchSink sink, const SampleNorm& norm, const void* x, const float* gamma, const float* beta, void* y,
+                 float* mean, float* inv_std, void* scratch);
+struct SampleNormGradient {
+  const void *x, *dy;
+  const float *gamma, *mean, *inv_std;
+  void* dx;  // may be dy
+  float *dgamma, *dbeta;
+  void* scratch;
+};
+std::size_t sample_norm_gradient_scratch(const SampleNorm& norm);
+void sample_norm_gradient(LaunchSink sink, const SampleNorm& norm, const SampleNormGradient& a);
 
 // ---- updates
 
@@ -164,8 +200,15 @@ struct Targets {
   const void* mask = nullptr;    // of the logits' type
   double smoothing = 0;
 };
+// Over the middle axis of [outer, classes, inner].
+struct SoftmaxAxis {
+  DType type = DType::f32;
+  std::int64_t outer = 1, classes = 0, inner = 1;
+};
 // y may be x.
-void softmax(LaunchSink sink, DType type, const void* x, void* y, std::int64_t rows, std::int64_t classes);
+void softmax(LaunchSink sink, const SoftmaxAxis& axis, const void* x, void* y);
+// dx may be y or dy.
+void softmax_gradient(LaunchSink sink, const SoftmaxAxis& axis, const void* y, const void* dy, void* dx);
 // bad_labels [rows], u32: 1 where a label is none of the classes; null: nobody asks.
 void softmax_cross_entropy(LaunchSink sink, DType type, const void* x, const Targets& targets, void* loss,
                            void* probabilities, void* bad_labels, std::int64_t rows, std::int64_t classes);
@@ -246,6 +289,14 @@ struct ProductShape {
   std::int64_t rows = 0, columns = 0, inner = 0;
   std::int64_t a_row = 0, a_column = 1, b_row = 0, b_column = 1;
 };
+// Products of many matrices, y's one behind the other: along each axis of `extent`, the innermost last, a's and b's are
+// so many elements apart.
+struct ProductBatch {
+  std::int64_t extent = 1, a_step = 0, b_step = 0;
+};
+inline constexpr std::size_t kProductAxes = 4;
+void direct_products(LaunchSink sink, const ProductShape& shape, std::span<const ProductBatch> batch, const void* a,
+                     const void* b, void* y);
 void direct_product(LaunchSink sink, const ProductShape& shape, const void* a, const void* b, const Epilogue& epilogue,
                     void* y);
 

@@ -354,6 +354,15 @@ RIDGELINE_DEVICE u32 high_product(u32 a, u32 b) {
 #endif
 }
 
+// The number of the lowest bit that is 1; there is one.
+RIDGELINE_DEVICE int lowest_bit(u32 bits) {
+#if RIDGELINE_ON_CARD
+  return __ffs(static_cast<int>(bits)) - 1;
+#else
+  return __builtin_ctz(bits);
+#endif
+}
+
 RIDGELINE_DEVICE constexpr i64 divided_up(i64 n, i64 by) { return (n + by - 1) / by; }
 
 // Division of numbers below 2^31 by one known before the launch: a product and a shift (Granlund and Montgomery, 1994).

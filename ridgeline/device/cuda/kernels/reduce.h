@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/kernels/reduce.h
 //
 // Sums, means and maxima over neighbouring axes: x as [outer, reduced, inner], y [outer, inner]. Where all of `outer`
-// and `inner` is one, chunks of x are summed first (twice the same kernel). Sums in double by a tree; a NaN wins a
-// maximum.
+// and `inner` is one, chunks of x are summed first (twice the same kernel). Other axes are reduced group by group. Sums
+// in double by a tree, between kernels, too; a NaN wins a maximum.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
@@ -19,15 +19,15 @@ struct Reduce {
     i64 outer, reduced, inner;
     i64 chunk;  // of the reduced axis: what a block takes; y is then [outer, chunks, inner]
     double factor;
-    i32 columns;  // threads side by side along inner, a power of two up to 32
+    i32 columns;    // threads side by side along inner, a power of two up to 32
+    Divisor tiles;  // of inner, `columns` each
   };
   struct Shared {
     double sums[256];
   };
   static constexpr int kThreads = 256;
   static Blocks blocks(const Parameters& p) {
-    return {static_cast<u32>(p.outer), static_cast<u32>(divided_up(p.inner, p.columns)),
-            static_cast<u32>(divided_up(p.reduced, p.chunk))};
+    return {static_cast<u32>(p.outer * p.tiles.value), static_cast<u32>(divided_up(p.reduced, p.chunk))};
   }
   static void pointers(const Parameters& p, PointerList& list) {
     list.reads(p.x, p.outer * p.reduced * p.inner);
@@ -36,13 +36,15 @@ struct Reduce {
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
-    const i64 begin = block.z() * p.chunk;
+    u32 outer = block.x();
+    const i64 first = static_cast<i64>(p.tiles.split(outer)) * p.columns;
+    const i64 begin = block.y() * p.chunk;
     const i64 end = begin + p.chunk < p.reduced ? begin + p.chunk : p.reduced;
     block.each_thread([&](int thread) {
-      const i64 column = static_cast<i64>(block.y()) * p.columns + thread % p.columns;
+      const i64 column = first + thread % p.columns;
       Real value = kMaximum ? -double_of(0x7ff0000000000000ull) : 0.0;
       if (column < p.inner) {
-        const From* const x = p.x + block.x() * p.reduced * p.inner + column;
+        const From* const x = p.x + outer * p.reduced * p.inner + column;
         for (i64 i = begin + thread / p.columns; i < end; i += kThreads / p.columns) {
           const Real v = static_cast<Real>(read(x + i * p.inner));
           value = kMaximum ? larger(v, value) : value + v;
@@ -54,10 +56,10 @@ struct Reduce {
       shared.sums[i] = kMaximum ? larger(shared.sums[i], shared.sums[j]) : shared.sums[i] + shared.sums[j];
     });
     block.each_thread([&](int thread) {
-      const i64 column = static_cast<i64>(block.y()) * p.columns + thread;
+      const i64 column = first + thread;
       if (thread >= p.columns || column >= p.inner) return;
       const i64 chunks = divided_up(p.reduced, p.chunk);
-      write(shared.sums[thread] * p.factor, p.y + (block.x() * chunks + block.z()) * p.inner + column);
+      write(shared.sums[thread] * p.factor, p.y + (outer * chunks + block.y()) * p.inner + column);
     });
   }
 
@@ -81,6 +83,7 @@ struct Reduce {
   K(sum_f32_parts, Reduce<float, double, false>)     \
   K(sum_bf16_parts, Reduce<bfloat16, double, false>) \
   K(sum_f16_parts, Reduce<float16, double, false>)   \
+  K(sum_parts, Reduce<double, double, false>)        \
   K(sum_parts_f32, Reduce<double, float, false>)     \
   K(sum_parts_bf16, Reduce<double, bfloat16, false>) \
   K(sum_parts_f16, Reduce<double, float16, false>)   \

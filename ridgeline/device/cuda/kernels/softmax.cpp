@@ -22,12 +22,6 @@ SoftmaxTargets<T> targets_of(const Targets& t) {
 
 }  // namespace
 
-void softmax(LaunchSink sink, DType type, const void* x, void* y, std::int64_t rows, std::int64_t classes) {
-  with_type(type, [&]<class T>(T) {
-    give<SoftmaxLoss<T>>(sink, {in<T>(x), out<T>(y), nullptr, {}, nullptr, rows, classes});
-  });
-}
-
 void softmax_cross_entropy(LaunchSink sink, DType type, const void* x, const Targets& targets, void* loss,
                            void* probabilities, void* bad_labels, std::int64_t rows, std::int64_t classes) {
   with_type(type, [&]<class T>(T) {

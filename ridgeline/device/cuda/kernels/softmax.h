@@ -1,6 +1,6 @@
 // ridgeline/device/cuda/kernels/softmax.h
 //
-// Softmax over rows, its cross-entropy with label smoothing, and the gradient. A block takes a row: in f32, sums in
+// Cross-entropy of a softmax over rows, with label smoothing, and the gradient. A block takes a row: in f32, sums in
 // double by a tree over threads. Labels are classes, or shares of each class. A label outside of the classes makes the
 // row's loss and gradient NaN and is counted in `bad_labels`. Also how many rows have their label among the k largest.
 #pragma once
@@ -38,7 +38,7 @@ struct SoftmaxLoss {
   struct Parameters {
     const T* x;
     T* probabilities;
-    T* loss;  // null: softmax alone
+    T* loss;
     SoftmaxTargets<T> targets;
     u32* bad_labels;  // of each row 1 or 0; null: nobody asks
     i64 rows, classes;
@@ -95,7 +95,6 @@ struct SoftmaxLoss {
       const float scale = static_cast<float>(1.0 / shared.sum[0]);
       for (i64 k = thread; k < p.classes; k += kThreads) store_one(exp_of(load_one(x + k) - largest) * scale, y + k);
     });
-    if (p.loss == nullptr) return;
     if (shares) {
       block.each_thread([&](int thread) {
         if (thread == 0) shared.log_sum = log_of(shared.sum[0]);

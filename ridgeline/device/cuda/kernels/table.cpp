@@ -8,8 +8,9 @@ std::span<const KernelRow* const> kernel_rows() {
   static const std::vector<const KernelRow*> rows = [] {
     std::vector<const KernelRow*> all;
     for (const auto family :
-         {batch_norm_rows(), column_sums_rows(), copies_rows(), depthwise_rows(), direct_rows(), dropout_rows(),
-          image_tail_rows(), lrn_rows(), pool_rows(), reduce_rows(), softmax_rows(), update_rows()}) {
+         {axis_softmax_rows(), batch_norm_rows(), column_sums_rows(), copies_rows(), depthwise_rows(), direct_rows(),
+          dropout_rows(), gather_rows(), image_tail_rows(), lrn_rows(), pool_rows(), reduce_rows(), sample_norm_rows(),
+          softmax_rows(), update_rows()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     return all;

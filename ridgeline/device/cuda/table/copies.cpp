@@ -1,8 +1,15 @@
 #include <fmt/format.h>
 
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "ridgeline/core/tensor.h"
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
 #include "ridgeline/graph/op/collective.h"
+#include "ridgeline/graph/op/gather.h"
+#include "ridgeline/graph/op/rules.h"
 
 namespace ridgeline::cuda {
 namespace {
@@ -65,12 +72,21 @@ class PackKernel final : public Kernel {
 
 KernelChoice make_pack(const KernelRequest& request) { return std::make_unique<PackKernel>(request); }
 
-KernelChoice make_strided(const KernelRequest& request, std::vector<CopyAxis> axes) {
+// The bits of an element of this type.
+std::uint64_t bits_of_element(DType type, double value) {
+  Tensor one(type, Shape{});
+  one.set(0, value);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, one.raw(), one.byte_size());
+  return bits;
+}
+
+KernelChoice make_strided(const KernelRequest& request, std::vector<CopyAxis> axes, std::uint64_t outside = 0) {
   if (too_large(request)) return refuse_size();
   if (axes.size() > kCopyAxes) return Refusal{fmt::format("more than {} axes", kCopyAxes)};
   const std::size_t element = size_of(request.inputs[0].type.dtype);
   return launched(request, "strided copy", [=, axes = std::move(axes)](LaunchSink sink, const KernelArguments& a) {
-    strided_copy(sink, element, a.inputs[0], a.outputs[0], axes);
+    strided_copy(sink, element, a.inputs[0], a.outputs[0], axes, outside);
   });
 }
 
@@ -139,13 +155,14 @@ KernelChoice make_broadcast(const KernelRequest& request) {
 }
 
 KernelChoice make_pad(const KernelRequest& request) {
-  if (request.node.attributes.real("value") != 0) return Refusal{"the new elements are not 0"};
   const std::vector<std::int64_t>& low = request.node.attributes.integers("low");
-  return make_strided(request, axes_between(request.inputs[0].type.shape, request.outputs[0].type.shape,
-                                            [&](std::size_t i, CopyAxis& axis) {
-                                              axis.first = -low[i];
-                                              axis.step = 1;
-                                            }));
+  return make_strided(request,
+                      axes_between(request.inputs[0].type.shape, request.outputs[0].type.shape,
+                                   [&](std::size_t i, CopyAxis& axis) {
+                                     axis.first = -low[i];
+                                     axis.step = 1;
+                                   }),
+                      bits_of_element(request.outputs[0].type.dtype, request.node.attributes.real("value")));
 }
 
 KernelChoice make_slice(const KernelRequest& request) {
@@ -157,33 +174,94 @@ KernelChoice make_slice(const KernelRequest& request) {
                                             }));
 }
 
-// dx[start + i*stride] = dy[i]: an axis with a stride is two, whose second one reads zeros behind its first element.
+// dx[start + i*stride] = dy[i], 0 between and around them.
 KernelChoice make_slice_bwd(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
-  const Shape &dy = request.inputs[0].type.shape, &dx = request.outputs[0].type.shape;
-  const std::vector<std::int64_t> from = strides_of(dy), to = strides_of(dx);
-  std::vector<CopyAxis> axes;
-  for (int i = 0; i < dx.rank(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const std::int64_t start = attributes.integers("start")[at], stride = attributes.integers("stride")[at];
-    if (stride == 1) {
-      axes.push_back({.extent = dx[i],
-                      .to_stride = to[at],
-                      .first = -start,
-                      .step = 1,
-                      .from_extent = dy[i],
-                      .from_stride = from[at]});
-      continue;
+  return make_strided(request, axes_between(request.inputs[0].type.shape, request.outputs[0].type.shape,
+                                            [&](std::size_t i, CopyAxis& axis) {
+                                              axis.first = -attributes.integers("start")[i];
+                                              axis.every = attributes.integers("stride")[i];
+                                            }));
+}
+
+// Parts side by side along an axis: of each of `outer` rows of the whole, so many elements are the part's.
+struct Parts {
+  std::int64_t outer = 1, whole = 0;  // elements of a row
+  std::vector<std::int64_t> rows, offsets;
+
+  Parts(const KernelRequest& request, const std::vector<KernelOperand>& parts, const Shape& all) {
+    const int axis = rules::axis_of(request.node.op, request.node.attributes.integer("axis"), all.rank());
+    for (int a = 0; a < axis; ++a) outer *= all[a];
+    for (const KernelOperand& part : parts) {
+      std::int64_t row = 1;
+      for (int a = axis; a < all.rank(); ++a) row *= part.type.shape[a];
+      offsets.push_back(whole);
+      rows.push_back(row);
+      whole += row;
     }
-    if (start != 0 || dx[i] % stride != 0) return Refusal{"an axis that its stride does not divide"};
-    axes.push_back({.extent = dx[i] / stride,
-                    .to_stride = to[at] * stride,
-                    .step = 1,
-                    .from_extent = dy[i],
-                    .from_stride = from[at]});
-    axes.push_back({.extent = stride, .to_stride = to[at], .step = 1, .from_extent = 1});
   }
-  return make_strided(request, std::move(axes));
+  // Of the copy of a part to its place in the whole, or from there.
+  std::array<CopyAxis, 2> axes(std::size_t part, bool to_whole) const {
+    return {CopyAxis{.extent = outer,
+                     .to_stride = to_whole ? whole : rows[part],
+                     .from_extent = outer,
+                     .from_stride = to_whole ? rows[part] : whole},
+            CopyAxis{.extent = rows[part], .to_stride = 1, .from_extent = rows[part], .from_stride = 1}};
+  }
+};
+
+KernelChoice make_concat(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const std::size_t element = size_of(request.outputs[0].type.dtype);
+  return launched(request, "concat",
+                  [element, parts = Parts(request, request.inputs, request.outputs[0].type.shape)](
+                      LaunchSink sink, const KernelArguments& a) {
+                    for (std::size_t i = 0; i < parts.rows.size(); ++i) {
+                      char* const to = out<char>(a, 0) + static_cast<std::size_t>(parts.offsets[i]) * element;
+                      strided_copy(sink, element, a.inputs[i], to, parts.axes(i, true));
+                    }
+                  });
+}
+
+KernelChoice make_split(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const std::size_t element = size_of(request.inputs[0].type.dtype);
+  return launched(request, "split",
+                  [element, parts = Parts(request, request.outputs, request.inputs[0].type.shape)](
+                      LaunchSink sink, const KernelArguments& a) {
+                    for (std::size_t i = 0; i < parts.rows.size(); ++i) {
+                      const char* const from = in<char>(a, 0) + static_cast<std::size_t>(parts.offsets[i]) * element;
+                      strided_copy(sink, element, from, a.outputs[i], parts.axes(i, false));
+                    }
+                  });
+}
+
+GatherShape gather_shape(const KernelRequest& request, const Shape& table) {
+  const GatherForm form = gather_form(table, request.inputs[1].type.shape, request.node.attributes.integer("axis"));
+  return {form.outer, form.rows, form.count, form.inner};
+}
+
+// An index that is no row cannot end the step as on the CPU: it gives NaN, as a label that is no class does.
+KernelChoice make_gather(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const ValueType& table = request.inputs[0].type;
+  if (!is_floating(table.dtype)) return Refusal{"a table of whole numbers has no NaN for an index that is no row"};
+  const std::uint64_t outside = bits_of_element(table.dtype, std::numeric_limits<double>::quiet_NaN());
+  return launched(request, "gather",
+                  [=, shape = gather_shape(request, table.shape), element = size_of(table.dtype)](
+                      LaunchSink sink, const KernelArguments& a) {
+                    gather(sink, shape, element, outside, a.inputs[0], in<std::int32_t>(a, 1), a.outputs[0]);
+                  });
+}
+
+KernelChoice make_gather_bwd(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const ValueType& table = request.outputs[0].type;
+  return launched(
+      request, "gather",
+      [shape = gather_shape(request, table.shape), type = table.dtype](LaunchSink sink, const KernelArguments& a) {
+        gather_gradient(sink, shape, type, a.inputs[0], in<std::int32_t>(a, 1), a.outputs[0]);
+      });
 }
 
 bool card_type(DType type) { return type == DType::f32 || type == DType::bf16 || type == DType::f16; }
@@ -213,6 +291,10 @@ constexpr KernelEntry kCopies[] = {
     copies_entry("collective_start", make_pack),
     copies_entry("strided_slice", make_slice),
     copies_entry("strided_slice_bwd", make_slice_bwd),
+    copies_entry("concat", make_concat),
+    copies_entry("split", make_split),
+    copies_entry("gather", make_gather),
+    own_entry("gather_bwd", "own", make_gather_bwd),
     own_entry("cast", "own", make_cast),
 };
 

@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
+#include "ridgeline/graph/op/matmul.h"
 
 namespace ridgeline::cuda {
 namespace {
@@ -73,16 +76,44 @@ KernelChoice make_direct_dense_weights(const KernelRequest& request) {
   return kernel;
 }
 
+KernelChoice make_direct_matmul(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const ValueType &a_type = request.inputs[0].type, &b_type = request.inputs[1].type;
+  const MatmulForm form = matmul_form(a_type.shape, b_type.shape, request.node.attributes).merged();
+  const ProductShape shape{.type = a_type.dtype,
+                           .result = request.outputs[0].type.dtype,
+                           .rows = form.rows,
+                           .columns = form.columns,
+                           .inner = form.depth,
+                           .a_row = form.transpose_a ? 1 : form.depth,
+                           .a_column = form.transpose_a ? form.rows : 1,
+                           .b_row = form.transpose_b ? 1 : form.columns,
+                           .b_column = form.transpose_b ? form.depth : 1};
+  std::vector<ProductBatch> batch;
+  for (std::size_t axis = 0; axis < form.batch.size(); ++axis) {
+    if (form.batch[axis] == 1) continue;
+    batch.push_back({form.batch[axis], form.a_steps[axis] * form.rows * form.depth,
+                     form.b_steps[axis] * form.depth * form.columns});
+  }
+  if (batch.size() > kProductAxes) return Refusal{fmt::format("more than {} axes of matrices", kProductAxes)};
+  return launched(request, "direct product", [=](LaunchSink sink, const KernelArguments& a) {
+    direct_products(sink, shape, batch, a.inputs[0], a.inputs[1], a.outputs[0]);
+  });
+}
+
 constexpr KernelEntry kDense[] = {
-    library_entry("dense", "cublaslt_tf32", make_library_dense, "tf32"),
-    library_entry("dense", "cublaslt", make_library_dense),
+    library_entry("dense", "cublaslt_tf32", make_library_product, "tf32"),
+    library_entry("dense", "cublaslt", make_library_product),
     own_entry("dense", "direct", make_direct_dense),
-    library_entry("dense_bwd_data", "cublaslt_tf32", make_library_dense, "tf32"),
-    library_entry("dense_bwd_data", "cublaslt", make_library_dense),
+    library_entry("dense_bwd_data", "cublaslt_tf32", make_library_product, "tf32"),
+    library_entry("dense_bwd_data", "cublaslt", make_library_product),
     own_entry("dense_bwd_data", "direct", make_direct_dense_data),
-    library_entry("dense_bwd_weights", "cublaslt_tf32", make_library_dense, "tf32"),
-    library_entry("dense_bwd_weights", "cublaslt", make_library_dense),
+    library_entry("dense_bwd_weights", "cublaslt_tf32", make_library_product, "tf32"),
+    library_entry("dense_bwd_weights", "cublaslt", make_library_product),
     own_entry("dense_bwd_weights", "direct", make_direct_dense_weights),
+    library_entry("matmul", "cublaslt_tf32", make_library_product, "tf32"),
+    library_entry("matmul", "cublaslt", make_library_product),
+    own_entry("matmul", "direct", make_direct_matmul),
 };
 
 }  // namespace

@@ -21,6 +21,8 @@ KernelChoice make_library_convolution(const KernelRequest& request) {
   return with_libraries(request, cudnn::make_convolution);
 }
 
-KernelChoice make_library_dense(const KernelRequest& request) { return with_libraries(request, cublas::make_dense); }
+KernelChoice make_library_product(const KernelRequest& request) {
+  return with_libraries(request, cublas::make_product);
+}
 
 }  // namespace ridgeline::cuda

@@ -1,20 +1,36 @@
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
+#include "ridgeline/graph/op/rules.h"
 #include "ridgeline/image/normalize.h"
 
 namespace ridgeline::cuda {
 namespace {
 
+SoftmaxAxis softmax_axis(const KernelRequest& request) {
+  const ValueType& x = request.inputs[0].type;
+  const int axis = rules::axis_of(request.node.op, request.node.attributes.integer("axis"), x.shape.rank());
+  SoftmaxAxis s{.type = x.dtype, .classes = x.shape[axis]};
+  for (int a = 0; a < x.shape.rank(); ++a) {
+    if (a != axis) (a < axis ? s.outer : s.inner) *= x.shape[a];
+  }
+  return s;
+}
+
 KernelChoice make_softmax(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
-  const ValueType x = request.inputs[0].type;
-  const std::int64_t axis = request.node.attributes.integer("axis");
-  if (axis != -1 && axis != x.shape.rank() - 1) return Refusal{"a softmax over another axis than the last"};
-  const std::int64_t classes = x.shape[-1], rows = classes == 0 ? 0 : x.shape.elements() / classes;
-  auto kernel = launched(request, "softmax", [=](LaunchSink sink, const KernelArguments& a) {
-    softmax(sink, x.dtype, a.inputs[0], a.outputs[0], rows, classes);
+  auto kernel = launched(request, "softmax", [s = softmax_axis(request)](LaunchSink sink, const KernelArguments& a) {
+    softmax(sink, s, a.inputs[0], a.outputs[0]);
   });
   kernel->in_place = {0};
+  return kernel;
+}
+
+KernelChoice make_softmax_bwd(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  auto kernel = launched(request, "softmax", [s = softmax_axis(request)](LaunchSink sink, const KernelArguments& a) {
+    softmax_gradient(sink, s, a.inputs[0], a.inputs[1], a.outputs[0]);
+  });
+  kernel->in_place = {1};
   return kernel;
 }
 
@@ -113,6 +129,7 @@ KernelChoice make_dropout(const KernelRequest& request) {
 
 constexpr KernelEntry kLosses[] = {
     own_entry("softmax", "own", make_softmax),
+    own_entry("softmax_bwd", "own", make_softmax_bwd),
     own_entry("softmax_cross_entropy", "own", make_cross_entropy),
     own_entry("softmax_cross_entropy_bwd", "own", make_cross_entropy_bwd),
     own_entry("top_k_accuracy", "own", make_top_k),

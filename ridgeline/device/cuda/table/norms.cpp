@@ -2,6 +2,7 @@
 
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
+#include "ridgeline/graph/op/layer_norm.h"
 
 namespace ridgeline::cuda {
 namespace {
@@ -23,6 +24,8 @@ bool channels_are_f32(const KernelRequest& request, std::size_t first, std::size
   return true;
 }
 Refusal refuse_channels() { return {"parameters and statistics are not f32"}; }
+bool has_no_values(const KernelRequest& request) { return request.inputs[0].type.shape.elements() == 0; }
+Refusal refuse_no_values() { return {"x has no elements"}; }
 
 KernelChoice make_batch_norm_train(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
@@ -111,6 +114,53 @@ KernelChoice make_batch_norm_bwd(const KernelRequest& request) {
   return kernel;
 }
 
+// Of layer_norm, group_norm or a gradient of either, whose operand `gamma` is gamma.
+SampleNorm sample_norm_of(const KernelRequest& request, std::size_t gamma) {
+  const ValueType& x = request.inputs[0].type;
+  const SampleNormForm form = sample_norm_form(x.shape, request.inputs[gamma].type.shape, request.node.attributes);
+  return {.type = x.dtype,
+          .samples = form.samples,
+          .positions = form.positions,
+          .channels = form.channels,
+          .groups = form.groups};
+}
+
+KernelChoice make_sample_norm(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  if (has_no_values(request)) return refuse_no_values();
+  if (!channels_are_f32(request, 1, 2)) return refuse_channels();
+  SampleNorm norm = sample_norm_of(request, 1);
+  norm.epsilon = request.node.attributes.real("epsilon");
+  auto kernel = launched(request, request.node.op, [norm](LaunchSink sink, const KernelArguments& a) {
+    sample_norm(sink, norm, a.inputs[0], in(a, 1), in(a, 2), a.outputs[0], out(a, 1), out(a, 2), a.scratch);
+  });
+  kernel->scratch_bytes = sample_norm_scratch(norm);
+  kernel->in_place = {0, -1, -1};
+  return kernel;
+}
+
+KernelChoice make_sample_norm_bwd(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  if (has_no_values(request)) return refuse_no_values();
+  if (!channels_are_f32(request, 2, 3)) return refuse_channels();
+  const SampleNorm norm = sample_norm_of(request, 2);
+  auto kernel = launched(request, request.node.op, [norm](LaunchSink sink, const KernelArguments& a) {
+    sample_norm_gradient(sink, norm,
+                         {.x = a.inputs[0],
+                          .dy = a.inputs[1],
+                          .gamma = in(a, 2),
+                          .mean = in(a, 3),
+                          .inv_std = in(a, 4),
+                          .dx = a.outputs[0],
+                          .dgamma = out(a, 1),
+                          .dbeta = out(a, 2),
+                          .scratch = a.scratch});
+  });
+  kernel->scratch_bytes = sample_norm_gradient_scratch(norm);
+  kernel->in_place = {1, -1, -1};
+  return kernel;
+}
+
 Normalisation normalisation_of(const KernelRequest& request) {
   const ValueType& x = request.inputs[0].type;
   const Attributes& attributes = request.node.attributes;
@@ -146,6 +196,10 @@ constexpr KernelEntry kNorms[] = {
     own_entry("batch_norm_train", "own", make_batch_norm_train),
     own_entry("batch_norm_eval", "own", make_batch_norm_eval),
     own_entry("batch_norm_bwd", "own", make_batch_norm_bwd),
+    own_entry("layer_norm", "own", make_sample_norm),
+    own_entry("layer_norm_bwd", "own", make_sample_norm_bwd),
+    own_entry("group_norm", "own", make_sample_norm),
+    own_entry("group_norm_bwd", "own", make_sample_norm_bwd),
     own_entry("lrn", "own", make_lrn),
     own_entry("lrn_bwd", "own", make_lrn_bwd),
 };

@@ -1,34 +1,47 @@
-#include <algorithm>
-
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
 
 namespace ridgeline::cuda {
 namespace {
 
-// A reduction over axes that lie side by side is [outer, reduced, inner]; others are refused.
+// One step for each group of axes that lie side by side, the last group first.
+std::vector<Reduction> reduction_steps(const KernelRequest& request) {
+  const ValueType& x = request.inputs[0].type;
+  std::vector<bool> reduced(static_cast<std::size_t>(x.shape.rank()), false);
+  const std::vector<std::int64_t>& axes = request.node.attributes.integers("axes");
+  for (const std::int64_t axis : axes) reduced[static_cast<std::size_t>(axis)] = true;
+  if (axes.empty()) reduced.assign(reduced.size(), true);
+  std::vector<Reduction> steps;
+  std::int64_t inner = 1;
+  for (int axis = x.shape.rank() - 1; axis >= 0; --axis) {
+    if (!reduced[static_cast<std::size_t>(axis)]) {
+      inner *= x.shape[axis];
+      continue;
+    }
+    Reduction r{.type = x.dtype, .inner = inner, .maximum = request.node.op == "reduce_max"};
+    while (axis >= 0 && reduced[static_cast<std::size_t>(axis)]) r.reduced *= x.shape[axis--];
+    ++axis;
+    for (int a = 0; a < axis; ++a) r.outer *= x.shape[a];
+    steps.push_back(r);
+  }
+  if (steps.empty())
+    steps.push_back({.type = x.dtype, .outer = x.shape.elements(), .maximum = request.node.op == "reduce_max"});
+  return steps;
+}
+
 KernelChoice make_reduce(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
-  const ValueType x = request.inputs[0].type;
-  std::vector<std::int64_t> axes = request.node.attributes.integers("axes");
-  if (axes.empty()) {
-    for (int axis = 0; axis < x.shape.rank(); ++axis) axes.push_back(axis);
+  if (request.inputs[0].type.shape.elements() == 0) return Refusal{"nothing to reduce"};
+  std::vector<Reduction> steps = reduction_steps(request);
+  if (request.node.op == "reduce_mean") {
+    steps.back().factor = static_cast<double>(request.outputs[0].type.shape.elements()) /
+                          static_cast<double>(request.inputs[0].type.shape.elements());
   }
-  std::sort(axes.begin(), axes.end());
-  Reduction r{.type = x.dtype, .maximum = request.node.op == "reduce_max"};
-  for (std::size_t i = 1; i < axes.size(); ++i) {
-    if (axes[i] != axes[i - 1] + 1) return Refusal{"the axes are not side by side"};
-  }
-  for (int axis = 0; axis < x.shape.rank(); ++axis) {
-    std::int64_t& part = axes.empty() || axis < axes.front() ? r.outer : axis <= axes.back() ? r.reduced : r.inner;
-    part *= x.shape[axis];
-  }
-  if (x.shape.elements() == 0) return Refusal{"nothing to reduce"};
-  if (request.node.op == "reduce_mean") r.factor = 1.0 / static_cast<double>(r.reduced);
-  auto kernel = launched(request, "reduce", [=](LaunchSink sink, const KernelArguments& a) {
-    reduce(sink, r, a.inputs[0], a.outputs[0], a.scratch);
+  const std::size_t scratch = reduce_scratch(steps);
+  auto kernel = launched(request, "reduce", [steps = std::move(steps)](LaunchSink sink, const KernelArguments& a) {
+    reduce(sink, steps, a.inputs[0], a.outputs[0], a.scratch);
   });
-  kernel->scratch_bytes = reduce_scratch(r);
+  kernel->scratch_bytes = scratch;
   return kernel;
 }
 

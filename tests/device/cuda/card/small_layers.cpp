@@ -84,6 +84,20 @@ std::vector<SmallLayer> small_layers(DType type) {
     layers.push_back(
         {"dense weights bias to f32", layer_of("dense_bwd_weights", {{"f32_results", true}, {"bias", true}}, {x, dy})});
   }
+  // Products of matrices: one, many, and of one with many; each way round. 77 and 33 elements: the second matrix of
+  // many begins at no multiple of 16 bytes.
+  const auto turned = [](bool a, bool b) { return Attributes{{"transpose_a", a}, {"transpose_b", b}}; };
+  layers.push_back({"matmul", layer_of("matmul", {}, {{type, {24, 96}}, {type, {96, 40}}})});
+  layers.push_back({"matmul many", layer_of("matmul", {}, {{type, {2, 3, 7, 11}}, {type, {2, 3, 11, 3}}})});
+  layers.push_back({"matmul many by turned",
+                    layer_of("matmul", turned(false, true), {{type, {2, 3, 24, 32}}, {type, {2, 3, 40, 32}}})});
+  layers.push_back(
+      {"matmul turned by many", layer_of("matmul", turned(true, false), {{type, {6, 32, 24}}, {type, {6, 32, 40}}})});
+  layers.push_back({"matmul one by many", layer_of("matmul", {}, {{type, {24, 32}}, {type, {6, 32, 40}}})});
+  if (narrow) {
+    layers.push_back({"matmul many to f32",
+                      layer_of("matmul", {{"f32_results", true}}, {{type, {6, 24, 32}}, {type, {6, 32, 40}}})});
+  }
   return layers;
 }
 

@@ -43,7 +43,11 @@ std::string ModelLayer::text() const {
 }
 
 std::vector<ModelLayer> layers_of(std::string_view model, std::int64_t batch, DType type) {
-  const nn::Step step = nn::build_training_step({.model = &nn::model_named(model), .batch_size = batch}, {});
+  return layers_of(nn::image_classifier({.model = &nn::model_named(model), .batch_size = batch}), type);
+}
+
+std::vector<ModelLayer> layers_of(const nn::Network& network, DType type) {
+  const nn::Step step = nn::build_training_step(network, {});
   PassContext context{.fusion = library_limits()};
   if (type != DType::f32) context.precision = {.rewrite = PrecisionRewrite::lists, .low = type};
   PassResults results;

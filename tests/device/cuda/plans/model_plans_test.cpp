@@ -10,6 +10,7 @@
 #include "ridgeline/device/cuda/cudnn/node.h"
 #include "ridgeline/device/cuda/cudnn/planner.h"
 #include "ridgeline/nn/models.h"
+#include "ridgeline/nn/unet.h"
 #include "tests/device/cuda/plans/model_layers.h"
 #include "tests/device/cuda/plans/plans_support.h"
 
@@ -97,6 +98,31 @@ TEST(ModelPlans, EveryConvolutionOfTheModelsHasAPlanOfAtMost512Megabytes) {
   std::printf("%d plans, %zu refused, %d depthwise layers by kernels of our own\n", made, refused.size(), own);
   EXPECT_GT(made, all ? 2000 : 60);
   for (const std::string& line : refused) ADD_FAILURE() << line;
+}
+
+// A transposed convolution is the gradient by the image of a convolution, and its own gradients are the convolution and
+// its gradient of the weights: the plans are those of any layer.
+TEST(ModelPlans, TheTransposedConvolutionsOfAUnetHavePlansForAllTheirPasses) {
+  RIDGELINE_NEEDS_CUDNN();
+  const cudnn::Functions& functions = *testing::cudnn_without_card().functions;
+  const nn::Network unet = nn::segmentation_network(
+      {.model = {.classes = 2, .channels = 32, .depth = 2}, .batch_size = 4, .height = 64, .width = 64});
+  for (const std::string card : {"sm_90", "sm_80"}) {
+    const Target target = Target::described(functions, testing::card_description(card));
+    for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
+      std::map<Pass, int> plans;
+      for (const ModelLayer& layer : layers_of(unet, type)) {
+        const Convolution c = asked_for(layer);
+        if (c.window.kernel[0] != 2) continue;  // U-Net has 2x2 there alone
+        PlanRules rules;
+        rules.tensor_cores = type != DType::f32;
+        Candidates candidates(target, graph_of(functions, c), rules);
+        EXPECT_TRUE(candidates.next().has_value()) << c.text() << ": " << candidates.why_none();
+        ++plans[c.pass];
+      }
+      EXPECT_EQ(plans.size(), 3u) << card << ' ' << ridgeline::name_of(type);
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,178 @@
+// ridgeline/device/cuda/kernels/row_norm.h
+//
+// Layer norm of rows, and its gradient by x: a block has some rows, each by its own threads (row_lanes.h), with sums in
+// double. For sample_norm.h, which has the list of kernels.
+#pragma once
+
+#include "ridgeline/device/cuda/kernels/row_lanes.h"
+
+namespace ridgeline::cuda {
+
+// The root is of a variance that rounding may have made negative; NaN stays.
+RIDGELINE_DEVICE float inverse_deviation(double variance, double epsilon) {
+  return static_cast<float>(1.0 / root(larger(variance, 0.0) + epsilon));
+}
+
+struct NormRows {
+  i64 rows, channels;
+  RowLanes lanes;
+  i64 elements() const { return rows * channels; }
+};
+
+template <class T, int V>
+struct RowNorm {
+  struct Parameters {
+    const T* x;
+    const float *gamma, *beta;
+    T* y;  // may be x
+    float *mean, *inv_std;
+    NormRows rows;
+    double epsilon;
+  };
+  struct Shared {
+    double sums[kLaneThreads];
+    double squares[kLaneThreads];
+  };
+  static constexpr int kThreads = kLaneThreads;
+  static Blocks blocks(const Parameters& p) { return {p.rows.lanes.blocks(p.rows.rows)}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.rows.elements());
+    list.reads(p.gamma, p.rows.channels);
+    list.reads(p.beta, p.rows.channels);
+    list.writes(p.y, p.rows.elements());
+    list.writes(p.mean, p.rows.rows);
+    list.writes(p.inv_std, p.rows.rows);
+  }
+
+  template <class Block>
+  static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
+    const RowLanes& lanes = p.rows.lanes;
+    const i64 channels = p.rows.channels, first = static_cast<i64>(block.x()) * lanes.rows();
+    const auto count = static_cast<double>(channels);
+    block.each_thread([&](int thread) {
+      const i64 row = first + lanes.row(thread);
+      double sum = 0;
+      if (row < p.rows.rows) {
+        for (i64 c = lanes.lane(thread) * V; c < channels; c += lanes.lanes * V) {
+          float x[V];
+          load(p.x + row * channels + c, x);
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) sum += static_cast<double>(x[v]);
+        }
+      }
+      shared.sums[lanes.place(thread)] = sum;
+    });
+    tree<kThreads>(block, lanes.lanes, lanes.rows(), [&](int i, int j) { shared.sums[i] += shared.sums[j]; });
+    block.each_thread([&](int thread) {
+      const i64 row = first + lanes.row(thread);
+      double squares = 0;
+      if (row < p.rows.rows) {
+        const float mean = static_cast<float>(shared.sums[lanes.row(thread)] / count);
+        for (i64 c = lanes.lane(thread) * V; c < channels; c += lanes.lanes * V) {
+          float x[V];
+          load(p.x + row * channels + c, x);
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) {
+            const float d = x[v] - mean;
+            squares += static_cast<double>(d) * static_cast<double>(d);
+          }
+        }
+      }
+      shared.squares[lanes.place(thread)] = squares;
+    });
+    tree<kThreads>(block, lanes.lanes, lanes.rows(), [&](int i, int j) { shared.squares[i] += shared.squares[j]; });
+    block.each_thread([&](int thread) {
+      const i64 row = first + lanes.row(thread);
+      if (row >= p.rows.rows) return;
+      const double whole = shared.sums[lanes.row(thread)] / count;
+      const float mean = static_cast<float>(whole);
+      const double rest = whole - static_cast<double>(mean);  // what the mean lost when it was rounded
+      const float inv_std = inverse_deviation(shared.squares[lanes.row(thread)] / count - rest * rest, p.epsilon);
+      for (i64 c = lanes.lane(thread) * V; c < channels; c += lanes.lanes * V) {
+        float x[V];
+        load(p.x + row * channels + c, x);
+        RIDGELINE_UNROLL
+        for (int v = 0; v < V; ++v) x[v] = (x[v] - mean) * inv_std * p.gamma[c + v] + p.beta[c + v];
+        store(x, p.y + row * channels + c);
+      }
+      if (lanes.lane(thread) == 0) {
+        p.mean[row] = mean;
+        p.inv_std[row] = inv_std;
+      }
+    });
+  }
+};
+
+// dx alone; what gamma and beta get is summed by NormParameterSums.
+template <class T, int V>
+struct RowNormGradient {
+  struct Parameters {
+    const T *x, *dy;
+    const float *gamma, *mean, *inv_std;
+    T* dx;  // may be x or dy
+    NormRows rows;
+  };
+  struct Shared {
+    double sums[kLaneThreads];
+    double products[kLaneThreads];
+  };
+  static constexpr int kThreads = kLaneThreads;
+  static Blocks blocks(const Parameters& p) { return {p.rows.lanes.blocks(p.rows.rows)}; }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.x, p.rows.elements());
+    list.reads(p.dy, p.rows.elements());
+    list.reads(p.gamma, p.rows.channels);
+    list.reads(p.mean, p.rows.rows);
+    list.reads(p.inv_std, p.rows.rows);
+    list.writes(p.dx, p.rows.elements());
+  }
+
+  template <class Block>
+  static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
+    const RowLanes& lanes = p.rows.lanes;
+    const i64 channels = p.rows.channels, first = static_cast<i64>(block.x()) * lanes.rows();
+    const auto count = static_cast<double>(channels);
+    block.each_thread([&](int thread) {
+      const i64 row = first + lanes.row(thread);
+      double sum = 0, product = 0;
+      if (row < p.rows.rows) {
+        const float mean = p.mean[row], inv_std = p.inv_std[row];
+        for (i64 c = lanes.lane(thread) * V; c < channels; c += lanes.lanes * V) {
+          float x[V], dy[V];
+          load(p.x + row * channels + c, x);
+          load(p.dy + row * channels + c, dy);
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) {
+            const float g = dy[v] * p.gamma[c + v];
+            sum += static_cast<double>(g);
+            product += static_cast<double>(g) * static_cast<double>((x[v] - mean) * inv_std);
+          }
+        }
+      }
+      shared.sums[lanes.place(thread)] = sum;
+      shared.products[lanes.place(thread)] = product;
+    });
+    tree<kThreads>(block, lanes.lanes, lanes.rows(), [&](int i, int j) {
+      shared.sums[i] += shared.sums[j];
+      shared.products[i] += shared.products[j];
+    });
+    block.each_thread([&](int thread) {
+      const i64 row = first + lanes.row(thread);
+      if (row >= p.rows.rows) return;
+      const float mean = p.mean[row], inv_std = p.inv_std[row];
+      const float of_sum = static_cast<float>(shared.sums[lanes.row(thread)] / count);
+      const float of_product = static_cast<float>(shared.products[lanes.row(thread)] / count);
+      for (i64 c = lanes.lane(thread) * V; c < channels; c += lanes.lanes * V) {
+        float x[V], dy[V];
+        load(p.x + row * channels + c, x);
+        load(p.dy + row * channels + c, dy);
+        RIDGELINE_UNROLL
+        for (int v = 0; v < V; ++v)
+          x[v] = (dy[v] * p.gamma[c + v] - of_sum - (x[v] - mean) * inv_std * of_product) * inv_std;
+        store(x, p.dx + row * channels + c);
+      }
+    });
+  }
+};
+
+}  // namespace ridgeline::cuda
