@@ -84,12 +84,13 @@ def _pairs_input(pairs, held, options):
     return made
 
 
-def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, options=None):
+def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, options=None, steered=False):
     """The Input of what DataLoader was given; None: its samples are Python's matter alone.
 
     image, label: columns, keys of samples that are dicts, or places in samples that are tuples
     asked: whether a transform for the engine was given
     options: how what is no picture becomes a batch (_collate.Options)
+    steered: whether the engine's crops go by the bounding boxes of a sample
     thread_safe: whether a map-style data set may be asked by several threads at a time
     """
     from .. import data
@@ -106,11 +107,11 @@ def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, opt
         return held.input(options)
     wanted = asked or image is not None
     if _is_hugging_face(dataset) and not is_stream(dataset):
-        return _hugging_face_input(dataset, image, label, options, thread_safe, wanted)
+        return _hugging_face_input(dataset, image, label, options, thread_safe, wanted, steered)
     if not wanted or is_stream(dataset):
         return None
     if hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__"):
-        return map_style_input(dataset, image, label, options, thread_safe)
+        return map_style_input(dataset, image, label, options, thread_safe, steered=steered)
     raise ArgumentError(
         f"DataLoader takes a folder, Parquet files, a dataset of ridgeline.data, a data set with __getitem__ and __len__, "
         f"or one with __iter__, not {type(dataset).__name__}"
@@ -208,7 +209,7 @@ def _is_hugging_face(dataset):
     return type(dataset).__module__.split(".")[0] == "datasets" and hasattr(dataset, "features")
 
 
-def _hugging_face_input(dataset, image, label, options, thread_safe, wanted):
+def _hugging_face_input(dataset, image, label, options, thread_safe, wanted, steered):
     """Images stay encoded, and all that is beside them is what `datasets` gives."""
     kinds = {name: type(feature).__name__ for name, feature in (dataset.features or {}).items()}
     images = [name for name, kind in kinds.items() if kind == "Image"]
@@ -226,4 +227,5 @@ def _hugging_face_input(dataset, image, label, options, thread_safe, wanted):
             dataset = dataset.cast_column(name, type(dataset.features[name])(decode=False))
     classes = [name for name, kind in kinds.items() if kind == "ClassLabel"]
     names = getattr(dataset.features[label if label is not None else classes[0]], "names", None) if classes else None
-    return map_style_input(dataset, chosen if len(chosen) > 1 else chosen[0], label, options, thread_safe, names)
+    return map_style_input(dataset, chosen if len(chosen) > 1 else chosen[0], label, options, thread_safe, names,
+                           steered)
