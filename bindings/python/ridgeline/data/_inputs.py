@@ -103,7 +103,7 @@ def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, opt
         return Input(folder, classes=folder.class_names())
     if isinstance(dataset, Dataset):
         return _engine_input(dataset, image, label)
-    if (held := _torchvision_data(dataset)) is not None:
+    if (held := _torchvision_data(dataset) or _timm_data(dataset)) is not None:
         return held.input(options)
     wanted = asked or image is not None
     if _is_hugging_face(dataset) and not is_stream(dataset):
@@ -178,6 +178,20 @@ _TARGETS = {
     "QMNIST.__getitem__": lambda dataset, stored: int(stored[0]) if dataset.compat else stored,
     "USPS.__getitem__": lambda dataset, stored: int(stored),
 }
+
+
+def _timm_data(dataset):
+    """Of timm's ImageDataset over a folder, whose reader lists its files."""
+    if type(dataset).__name__ != "ImageDataset" or not type(dataset).__module__.startswith("timm.data"):
+        return None
+    reader = dataset.reader
+    if type(reader).__name__ != "ReaderImageFolder" or dataset.load_bytes or dataset.input_img_mode != "RGB" or \
+            getattr(dataset, "additional_features", None) is not None:
+        return None
+    target = (lambda label: label) if dataset.target_transform is None else dataset.target_transform
+    classes = sorted(reader.class_to_idx, key=reader.class_to_idx.get)
+    return _Files([path for path, _ in reader.samples], [target(label) for _, label in reader.samples],
+                  dataset.transform, classes)
 
 
 def _same_folder(files):

@@ -7,6 +7,8 @@ tensors (v2.ToImage first), the engine still gives the pixels of PIL images.
 
 from __future__ import annotations
 
+import math
+
 from .. import _core
 from .._core import ArgumentError
 from ._follow import Fill
@@ -59,6 +61,8 @@ class Translation:
             value = torch.from_numpy(value).permute(2, 0, 1)
         for transform in self.python:
             value = transform(value)
+        if isinstance(value, np.ndarray) and value.ndim == 3 and is_timm(self.python[-1]):  # ToNumpy's, channels first
+            return np.ascontiguousarray(np.moveaxis(value, 0, -1))
         if isinstance(value, torch.Tensor):
             value = value.detach().numpy()
             return np.ascontiguousarray(np.moveaxis(value, 0, -1)) if value.ndim == 3 else value
@@ -104,6 +108,10 @@ def is_torchvision(transform):
     return type(transform).__module__.startswith("torchvision.transforms")
 
 
+def is_timm(transform):
+    return type(transform).__module__.startswith("timm.data")
+
+
 def flatten(transform):
     """The steps of a Compose and the like."""
     if transform is None:
@@ -129,7 +137,10 @@ def _ours(name, **args):
 
 
 def _filter(transform):
-    mode = transform.interpolation
+    return _name_of_filter(transform.interpolation)
+
+
+def _name_of_filter(mode):
     name = getattr(mode, "value", mode)
     return "nearest" if name == "nearest-exact" else str(name)
 
@@ -192,7 +203,8 @@ class _Chain:
         if isinstance(step, _core.Transform):  # the engine's own among torchvision's
             self.made.append(step)
             return
-        rule = getattr(self, "_" + type(step).__name__, None) if is_torchvision(step) else None
+        rule = getattr(self, "_" + type(step).__name__, None) if is_torchvision(step) else \
+            getattr(self, "_timm_" + type(step).__name__, None) if is_timm(step) else None
         if rule is None:
             raise Untranslatable(step, "the engine has no such operation")
         name = type(step).__name__
@@ -389,6 +401,37 @@ class _Chain:
         self.fills(step)
         self.put(step, "RandomPerspective", distortion_scale=step.distortion_scale, p=step.p,
                  interpolation=_filter(step), fill=_fill(step, self.tensor))
+
+    # ---- timm's
+
+    def _timm_RandomResizedCropAndInterpolation(self, step):
+        ways = step.interpolation if isinstance(step.interpolation, (tuple, list)) else [step.interpolation]
+        steered = {"min_object_covered": 0.0} if self.moved else {}
+        crops = [_ours("RandomResizedCrop", size=list(step.size), scale=step.scale, ratio=step.ratio,
+                       interpolation=_name_of_filter(way), **steered) for way in ways]
+        if len(crops) == 1:
+            self.put(step, "RandomResizedCrop", **crops[0].args)
+        else:
+            self.put(step, "RandomChoice", operations=crops)
+
+    def _timm_ToNumpy(self, step):
+        self.tensor = True
+
+    _timm_MaybePILToTensor = _timm_ToNumpy
+
+    def _timm_MaybeToTensor(self, step):
+        self._ToTensor(step)
+
+    def _timm_RandomErasing(self, step):
+        if (step.min_count, step.max_count, step.num_splits) != (1, 1, 0):
+            raise Untranslatable(step, "several parts, or a part of the batch left alone")
+        if step.rand_color:
+            raise Untranslatable(step, "mode='rand' fills with one random colour")
+        if self.stage != "normalized":
+            raise Untranslatable(step, "it comes before Normalize")
+        ratio = [math.exp(v) for v in step.log_aspect_ratio]
+        self.made.append(_ours("RandomErasing", p=step.probability, scale=[step.min_area, step.max_area], ratio=ratio,
+                               value=[0.0], noise=step.per_pixel))
 
     # ---- colours
 
