@@ -28,7 +28,9 @@ Dataset boxed_rows(std::int64_t n) {
   return InMemory({{"image", images}, {"boxes", boxes}, {"box_labels", labels}});
 }
 
-std::string geometry_of(const Sample& sample) { return std::string(sample.column("image_geometry").string_values().at(0)); }
+std::string geometry_of(const Sample& sample) {
+  return std::string(sample.column("image_geometry").string_values().at(0));
+}
 
 std::string geometry(std::vector<Transform> transforms) {
   transforms.insert(transforms.begin(), RecordGeometry());
@@ -81,7 +83,8 @@ TEST(RecordedGeometry, RefusesWhatItHasNoWordsFor) {
   EXPECT_ERROR(data.map(RecordGeometry()).map(RecordGeometry()), "there is already a column 'image_geometry'");
   EXPECT_ERROR(data.map(NoteGeometry("a")), "[note_geometry] belongs behind record_geometry");
   EXPECT_ERROR(data.map(RecordGeometry(), NoteGeometry("a\nb")), "[note_geometry] text must be one line");
-  EXPECT_ERROR(data.map_columns({"boxes"}, {RecordGeometry()}), "[record_geometry] belongs into a map of the column image");
+  EXPECT_ERROR(data.map_columns({"boxes"}, {RecordGeometry()}),
+               "[record_geometry] belongs into a map of the column image");
 }
 
 // The white object of that number is where its box says; false: nothing of it is left.
@@ -105,14 +108,16 @@ bool framed(const Sample& sample, std::int64_t row, std::int64_t object, double 
 }
 
 TEST(DetectionTransforms, BoxesFollowTheZoomAndTheRandomSizes) {
-  for (const Transform& t : {RandomZoomOut({.side_range = {1, 3}, .p = 1, .fill = 9}), RandomShortestSize({60, 80}, 100),
-                             RandomResize(50, 90), ScaleJitter({90, 90}, {.scale_range = {0.9, 1.5}})}) {
+  for (const Transform& t :
+       {RandomZoomOut({.side_range = {1, 3}, .p = 1, .fill = 9}), RandomShortestSize({60, 80}, 100),
+        RandomResize(50, 90), ScaleJitter({90, 90}, {.scale_range = {0.9, 1.5}})}) {
     const Dataset data = boxed_rows(4).map(t);
     std::set<std::int64_t> heights;
     for (std::uint64_t i = 0; i < 12; ++i) {
       const Sample sample = replay(data, i / 4, i % 4);
       heights.insert(sample.column("image").shape()[0]);
-      for (std::int64_t k = 0; k < 2; ++k) EXPECT_TRUE(framed(sample, k, k, t.op == "random_zoom_out" ? 1e-3 : 1.6)) << t.op;
+      for (std::int64_t k = 0; k < 2; ++k)
+        EXPECT_TRUE(framed(sample, k, k, t.op == "random_zoom_out" ? 1e-3 : 1.6)) << t.op;
     }
     EXPECT_GT(heights.size(), 1u) << t.op;
   }
@@ -143,13 +148,14 @@ TEST(DetectionTransforms, NameTheirErrors) {
   EXPECT_ERROR(bare.map(RandomIoUCrop()), "[random_iou_crop] needs a column boxes f32[?,4] beside the image");
   EXPECT_ERROR(data.map(RandomIoUCrop({.min_scale = 0})), "[random_iou_crop] needs 0 < min_scale");
   EXPECT_ERROR(data.map(RandomIoUCrop({.options = {}})), "[random_iou_crop] there are no options");
-  EXPECT_ERROR(data.map(RandomZoomOut({.side_range = {0.5, 2}})), "[random_zoom_out] side_range is 0.5, it must be at least 1");
+  EXPECT_ERROR(data.map(RandomZoomOut({.side_range = {0.5, 2}})),
+               "[random_zoom_out] side_range is 0.5, it must be at least 1");
   EXPECT_ERROR(data.map(RandomZoomOut({.side_range = {3, 2}})), "[random_zoom_out] side_range goes from 3 down to 2");
   EXPECT_ERROR(data.map(RandomShortestSize({})), "[random_shortest_size] min_size has no numbers");
   EXPECT_ERROR(data.map(RandomResize(9, 9)), "[random_resize] min_size is 9, it must be less than max_size 9");
   EXPECT_ERROR(data.map(ScaleJitter({8, 8}, {.scale_range = {0, 1}})), "[scale_jitter] needs 0 < least");
-  const Dataset empty = InMemory({{"image", Tensor::zeros(DType::u8, Shape{1, 8, 8, 3})},
-                                  {"boxes", Tensor::zeros(DType::f32, Shape{1, 0, 4})}});
+  const Dataset empty = InMemory(
+      {{"image", Tensor::zeros(DType::u8, Shape{1, 8, 8, 3})}, {"boxes", Tensor::zeros(DType::f32, Shape{1, 0, 4})}});
   EXPECT_ERROR(replay(empty.map(RandomIoUCrop({.options = {0.0}})), 0, 0), "no crop was found for its 0 boxes");
 }
 

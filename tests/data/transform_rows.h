@@ -14,7 +14,7 @@ namespace ridgeline::data::testing {
 
 struct TransformRow {
   std::string op;
-  Args args;                          // every one another than its default
+  Args args;  // every one another than its default
   // As the front end makes it, for images; absent: it takes none, or not alone, or gives images of several sizes.
   std::optional<Transform> run = {};
 };
@@ -96,8 +96,7 @@ inline std::vector<TransformRow> transform_rows() {
         {"trials", std::int64_t{9}}}},
       {"random_shortest_size",
        {{"min_size", Integers{20, 30}}, {"max_size", std::int64_t{40}}, {"interpolation", bicubic}}},
-      {"random_resize",
-       {{"min_size", std::int64_t{20}}, {"max_size", std::int64_t{40}}, {"interpolation", bicubic}}},
+      {"random_resize", {{"min_size", std::int64_t{20}}, {"max_size", std::int64_t{40}}, {"interpolation", bicubic}}},
       {"scale_jitter", {{"target_size", Integers{20, 30}}, {"scale_range", Reals{0.5, 1}}, {"interpolation", bicubic}}},
       {"record_geometry", {}},
       {"note_geometry", {{"text", std::string("here")}}},

@@ -44,9 +44,9 @@ class Adapters(Folder):
             self.assertEqual(len(mine), len(loader))
             if loader.dataset is self.folder:
                 self.assertEqual(pairs(mine), pairs(loader))
-                self.assertTrue(mine.stats())
+                self.assertEqual(bool(mine.stats()), mine.batch_sampler is None)  # the engine's: one at work has some
             else:
-                self.assertEqual(list(mine), list(loader))
+                self.assertEqual(str(list(mine)), str(list(loader)))
         shuffled = adapters.replaced(theirs(self.folder, 8, shuffle=True), seed=4)
         self.assertEqual(sorted(x for _, labels in shuffled for x in labels.tolist()), sorted(self.folder.targets))
         with self.assertRaisesRegex(ridgeline.ArgumentError, "replaced takes a DataLoader of torch.utils.data, not list"):

@@ -88,8 +88,8 @@ namespace {
 
 void record_pad(Frame& frame, const image::Border& border, const std::string& op = "pad") {
   record_geometry(frame, op,
-                  {static_cast<double>(border.left), static_cast<double>(border.top),
-                   static_cast<double>(border.right), static_cast<double>(border.bottom)});
+                  {static_cast<double>(border.left), static_cast<double>(border.top), static_cast<double>(border.right),
+                   static_cast<double>(border.bottom)});
 }
 
 class CenterCropStep : public Step {

@@ -56,9 +56,10 @@ class RandomZoomOutStep : public Step {
                               out.height, out.width));
     const int left = static_cast<int>((out.width - in.width) * random.uniform());
     const int top = static_cast<int>((out.height - in.height) * random.uniform());
-    record_geometry(frame, "pad",
-                    {static_cast<double>(left), static_cast<double>(top),
-                     static_cast<double>(out.width - in.width - left), static_cast<double>(out.height - in.height - top)});
+    record_geometry(
+        frame, "pad",
+        {static_cast<double>(left), static_cast<double>(top), static_cast<double>(out.width - in.width - left),
+         static_cast<double>(out.height - in.height - top)});
     window_into(frame, -top, -left, out, fill_);
   }
 
@@ -84,8 +85,8 @@ class RandomIoUCropStep : public Step {
     const image::Size in = size_of(frame.view());
     SampleRandom random = frame.random(key_);
     for (int round = 0; round < kMostRounds; ++round) {
-      const double least = options_[static_cast<std::size_t>(
-          random.integer(0, static_cast<std::int64_t>(options_.size()) - 1))];
+      const double least =
+          options_[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(options_.size()) - 1))];
       if (least >= 1) return;
       for (std::int64_t trial = 0; trial < trials_; ++trial) {
         const std::optional<image::Box> crop = draw(in, random);
@@ -95,8 +96,10 @@ class RandomIoUCropStep : public Step {
         return window_into(frame, crop->top, crop->left, {crop->height, crop->width});
       }
     }
-    throw Error(fmt::format("no crop was found for its {} boxes by any of the options (one of 1 leaves such images "
-                            "as they are)", frame.boxes->size()));
+    throw Error(
+        fmt::format("no crop was found for its {} boxes by any of the options (one of 1 leaves such images "
+                    "as they are)",
+                    frame.boxes->size()));
   }
 
  private:
@@ -115,7 +118,8 @@ class RandomIoUCropStep : public Step {
   }
 
   static bool holds_middle(const image::ObjectBox& box, image::Size in, const image::Box& crop) {
-    const double x = 0.5 * (double{box.xmin} + box.xmax) * in.width, y = 0.5 * (double{box.ymin} + box.ymax) * in.height;
+    const double x = 0.5 * (double{box.xmin} + box.xmax) * in.width,
+                 y = 0.5 * (double{box.ymin} + box.ymax) * in.height;
     return crop.left < x && x < crop.left + crop.width && crop.top < y && y < crop.top + crop.height;
   }
 

@@ -105,7 +105,8 @@ class ScaleJitterStep : public RandomSize {
 
  private:
   image::Size draw(image::Size in, SampleRandom& random) const override {
-    const double fits = std::min(static_cast<double>(target_[1]) / in.height, static_cast<double>(target_[0]) / in.width);
+    const double fits =
+        std::min(static_cast<double>(target_[1]) / in.height, static_cast<double>(target_[0]) / in.width);
     return scaled(in, fits * random.uniform(scale_[0], scale_[1]));
   }
 
@@ -130,7 +131,8 @@ void check_random_resize(const Transform& t) {
   const std::int64_t least = arg<std::int64_t>(t.args, "min_size"), most = arg<std::int64_t>(t.args, "max_size");
   check_side(t, "min_size", least, 1);
   check_side(t, "max_size", most, 1);
-  if (least >= most) throw Error(fmt::format("[{}] min_size is {}, it must be less than max_size {}", t.op, least, most));
+  if (least >= most)
+    throw Error(fmt::format("[{}] min_size is {}, it must be less than max_size {}", t.op, least, most));
 }
 
 void check_scale_jitter(const Transform& t) {
@@ -177,12 +179,10 @@ std::vector<TransformEntry> random_size_transforms() {
        .step = seeded_step<RandomResizeStep>},
       {.op = "scale_jitter",
        .doc = "as large as fits into the target size, times a random factor",
-       .args = {{.name = "target_size", .type = ArgType::integers, .doc = "[width, height]"},
-                {.name = "scale_range",
-                 .type = ArgType::reals,
-                 .doc = "least and most factor",
-                 .fallback = Reals{0.1, 2}},
-                filter_arg()},
+       .args =
+           {{.name = "target_size", .type = ArgType::integers, .doc = "[width, height]"},
+            {.name = "scale_range", .type = ArgType::reals, .doc = "least and most factor", .fallback = Reals{0.1, 2}},
+            filter_arg()},
        .random = true,
        .ends_in_resize = true,
        .check = check_scale_jitter,

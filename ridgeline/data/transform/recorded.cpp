@@ -25,8 +25,9 @@ class RecordGeometryStep : public Step {
     frame.geometry = &frame.work->geometry;
     frame.geometry->clear();
     const bool encoded = frame.cell.dtype == DType::bytes;
-    record_geometry(frame, "size", encoded ? image::size_of_picture(frame.encoded(), image::ExifOrientation::ignore)
-                                           : size_of(frame.view()));
+    record_geometry(
+        frame, "size",
+        encoded ? image::size_of_picture(frame.encoded(), image::ExifOrientation::ignore) : size_of(frame.view()));
   }
   bool writes() const override { return false; }
 };

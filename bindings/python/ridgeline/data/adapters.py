@@ -55,6 +55,7 @@ def replaced(loader: Any, **options: Any) -> DataLoader:
 
 def hugging_face(trainer: type, **options: Any) -> type:
     """The class of a Trainer of transformers, whose loaders are replaced. options: of DataLoader."""
+    options = {"worker_init_fn": None, **options}  # theirs only seeds
 
     class Replaced(trainer):  # type: ignore[misc, valid-type]
         def get_train_dataloader(self):

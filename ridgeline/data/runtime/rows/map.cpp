@@ -37,9 +37,9 @@ class MapRows : public Rows {
     }
     const Column* geometry = find_column(this->schema(), kGeometryColumn);
     const bool recorded_below = find_column(input_->schema(), kGeometryColumn) != nullptr;
-    RIDGELINE_CHECK(this->schema().size() ==
-                        input_->schema().size() + (flip_ >= 0 ? 1 : 0) + (geometry && !recorded_below ? 1 : 0),
-                    "a map adds the columns of flips and of geometry and no other");
+    RIDGELINE_CHECK(
+        this->schema().size() == input_->schema().size() + (flip_ >= 0 ? 1 : 0) + (geometry && !recorded_below ? 1 : 0),
+        "a map adds the columns of flips and of geometry and no other");
     const std::vector<std::string>& names = columns_of(node);
     const auto image = std::find(names.begin(), names.end(), kImageColumn);
     if (image == names.end()) return;
