@@ -23,7 +23,11 @@ TEST(AllTransforms, HaveARowInTheTestsEach) {
   for (const TransformEntry& entry : transform_table()) {
     const TransformRow* row = transform_row(entry.op);
     ASSERT_TRUE(row) << entry.op << " has no row in transform_rows.h";
-    const bool alone = entry.needs_pixels && !entry.made_by_pass && entry.op != "clip_boxes";
+    const bool of_boxes = entry.op == "clip_boxes" || entry.op == "random_iou_crop";
+    const bool of_any_size =
+        std::set<std::string>{"random_zoom_out", "random_shortest_size", "random_resize", "scale_jitter"}.contains(
+            entry.op);
+    const bool alone = entry.needs_pixels && !entry.made_by_pass && !of_boxes && !of_any_size;
     EXPECT_TRUE(row->run || !alone) << "the row of " << entry.op << " does not run it";
     EXPECT_TRUE(!row->run || row->run->op == entry.op) << entry.op << " runs " << row->run->op;
   }

@@ -14,8 +14,9 @@ namespace ridgeline::data::testing {
 
 struct TransformRow {
   std::string op;
-  Args args;                          // every one another than its default
-  std::optional<Transform> run = {};  // as the front end makes it, for images; absent: it takes none, or not alone
+  Args args;  // every one another than its default
+  // As the front end makes it, for images; absent: it takes none, or not alone, or gives images of several sizes.
+  std::optional<Transform> run = {};
 };
 
 inline std::vector<TransformRow> transform_rows() {
@@ -85,6 +86,20 @@ inline std::vector<TransformRow> transform_rows() {
        {{"padding", Integers{1, 2, 3, 4}}, {"padding_mode", std::string("reflect")}, {"fill", Integers{7}}},
        Pad({1, 2})},
       {"clip_boxes", {{"min_area", 4.0}, {"min_share", 0.5}}},
+      {"random_zoom_out", {{"side_range", Reals{1.5, 2}}, {"p", 0.3}, {"fill", Integers{7}}}},
+      {"random_iou_crop",
+       {{"min_scale", 0.25},
+        {"max_scale", 0.75},
+        {"min_aspect_ratio", 0.75},
+        {"max_aspect_ratio", 1.5},
+        {"options", Reals{0.5, 2}},
+        {"trials", std::int64_t{9}}}},
+      {"random_shortest_size",
+       {{"min_size", Integers{20, 30}}, {"max_size", std::int64_t{40}}, {"interpolation", bicubic}}},
+      {"random_resize", {{"min_size", std::int64_t{20}}, {"max_size", std::int64_t{40}}, {"interpolation", bicubic}}},
+      {"scale_jitter", {{"target_size", Integers{20, 30}}, {"scale_range", Reals{0.5, 1}}, {"interpolation", bicubic}}},
+      {"record_geometry", {}},
+      {"note_geometry", {{"text", std::string("here")}}},
       {"color_jitter",
        {{"brightness", Reals{0.4}}, {"contrast", Reals{0.5, 2}}, {"saturation", Reals{0.1}}, {"hue", Reals{-0.1, 0.2}}},
        ColorJitter({.brightness = 0.3, .contrast = 0.3, .saturation = 0.3, .hue = 0.1})},

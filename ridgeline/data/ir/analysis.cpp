@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ridgeline/data/ir/count.h"
+#include "ridgeline/data/ir/geometry_column.h"
 #include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 
@@ -89,7 +90,9 @@ const std::vector<std::string>& columns_of(const Node& map) {
   return map.op == node_name::kMap ? arg<Texts>(map.args, "columns") : none;
 }
 
-bool follows_image(const std::string& column) { return column == kBoxesColumn || column == kBoxLabelsColumn; }
+bool follows_image(const std::string& column) {
+  return column == kBoxesColumn || column == kBoxLabelsColumn || column == kGeometryColumn;
+}
 
 bool touches(const Node& map, const std::string& column) {
   const std::vector<std::string>& columns = columns_of(map);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ridgeline/data/sample/jpeg_indices.h"
@@ -59,6 +60,7 @@ struct Workspace {
   std::uint8_t flip = 0;
   Memo memo;
   std::vector<SharedRow> shared;
+  std::string geometry;  // what the steps of a map did to the image (geometry.h)
 };
 
 struct Scratch {

@@ -28,6 +28,7 @@ struct Frame {
   RowInfo row;                                      // the counter of random draws, and the record's objects
   std::vector<image::ObjectBox>* boxes = nullptr;   // carried along by geometric steps; null: none
   std::vector<std::int32_t>* box_labels = nullptr;  // beside the boxes; null: none
+  std::string* geometry = nullptr;                  // where geometric steps say what they did; null: nowhere
   std::size_t place = 0;                            // of the column's workspace in the scratch
   Workspace* work = nullptr;
   std::uint8_t* slot = nullptr;  // where the value ends; set while the last writing step runs

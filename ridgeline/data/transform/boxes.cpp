@@ -14,6 +14,27 @@ Transform ClipBoxes(ClipBoxesOptions options) {
   return {"clip_boxes", {{"min_area", options.min_area}, {"min_share", options.min_share}}, ""};
 }
 
+void keep_labels(Frame& frame, const std::vector<std::size_t>& kept) {
+  if (!frame.box_labels) return;
+  std::vector<std::int32_t>& labels = *frame.box_labels;
+  for (std::size_t i = 0; i < kept.size(); ++i) labels[i] = labels[kept[i]];
+  labels.resize(kept.size());
+}
+
+Schema boxes_dropped(const Transform& t, Schema schema, const std::vector<std::string>& columns) {
+  if (std::find(columns.begin(), columns.end(), kImageColumn) == columns.end())
+    throw Error(fmt::format("[{}] belongs into a map of the column image, whose boxes it clips", t.op));
+  const Column* boxes = find_column(schema, kBoxesColumn);
+  if (!boxes || boxes->dtype != DType::f32 || boxes->shape.rank() != 2 || boxes->shape[1] != 4)
+    throw Error(
+        fmt::format("[{}] needs a column boxes f32[?,4] beside the image, it gets {}", t.op, to_string(schema)));
+  for (Column& column : schema) {
+    if (column.name == kBoxesColumn) column.shape = Shape{kVaries, 4};
+    if (column.name == kBoxLabelsColumn) column.shape = Shape{kVaries};
+  }
+  return schema;
+}
+
 namespace {
 
 class ClipBoxesStep : public Step {
@@ -23,11 +44,7 @@ class ClipBoxesStep : public Step {
   void run(Frame& frame, Scratch&) const override {
     if (!frame.boxes) return;
     const image::Size size{static_cast<int>(frame.cell.dims[0]), static_cast<int>(frame.cell.dims[1])};
-    const std::vector<std::size_t> kept = image::clip_and_drop_boxes(*frame.boxes, size, rule_);
-    if (!frame.box_labels) return;
-    std::vector<std::int32_t>& labels = *frame.box_labels;
-    for (std::size_t i = 0; i < kept.size(); ++i) labels[i] = labels[kept[i]];
-    labels.resize(kept.size());
+    keep_labels(frame, image::clip_and_drop_boxes(*frame.boxes, size, rule_));
   }
   bool writes() const override { return false; }
 
@@ -42,18 +59,7 @@ void check_clip_boxes(const Transform& t) {
 }
 
 Schema clip_boxes_schema(const Transform& t, Schema schema, const Columns& columns) {
-  schema = each(pixels_or_floats_of)(t, std::move(schema), columns);
-  if (std::find(columns.begin(), columns.end(), kImageColumn) == columns.end())
-    throw Error(fmt::format("[{}] belongs into a map of the column image, whose boxes it clips", t.op));
-  const Column* boxes = find_column(schema, kBoxesColumn);
-  if (!boxes || boxes->dtype != DType::f32 || boxes->shape.rank() != 2 || boxes->shape[1] != 4)
-    throw Error(
-        fmt::format("[{}] needs a column boxes f32[?,4] beside the image, it gets {}", t.op, to_string(schema)));
-  for (Column& column : schema) {
-    if (column.name == kBoxesColumn) column.shape = Shape{kVaries, 4};
-    if (column.name == kBoxLabelsColumn) column.shape = Shape{kVaries};
-  }
-  return schema;
+  return boxes_dropped(t, each(pixels_or_floats_of)(t, std::move(schema), columns), columns);
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 // Transforms of the boxes beside an image.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "ridgeline/data/ir/graph.h"
 
 namespace ridgeline::data {
 
+struct Frame;           // sample/step.h
 struct TransformEntry;  // ir/registry.h
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
@@ -19,6 +21,13 @@ struct ClipBoxesOptions {
 // Cuts the column boxes off at the image's borders and drops small ones together with their box_labels.
 Transform ClipBoxes(ClipBoxesOptions options = {});
 // NOLINTEND(readability-identifier-naming)
+
+// ---- for the transforms that drop boxes
+
+// Leaves the box_labels of these boxes, by their former positions.
+void keep_labels(Frame& frame, const std::vector<std::size_t>& kept);
+// The schema behind one that drops some of the column boxes f32[?,4]; an Error where there is no such column.
+Schema boxes_dropped(const Transform& t, Schema schema, const std::vector<std::string>& columns);
 
 // Their entries in the table.
 std::vector<TransformEntry> box_transforms();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ridgeline/data/sample/geometry.h"
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/rules.h"
 #include "ridgeline/data/transform/window.h"
@@ -78,11 +79,18 @@ void window_into(Frame& frame, int top, int left, image::Size size, image::Colou
 }
 
 void center_crop_into(Frame& frame, image::Size size) {
+  record_geometry(frame, "center_crop", size);
   const image::CenterCrop crop = image::center_crop(size_of(frame.view()), size);
   window_into(frame, crop.box.top - crop.pad_top, crop.box.left - crop.pad_left, size);
 }
 
 namespace {
+
+void record_pad(Frame& frame, const image::Border& border, const std::string& op = "pad") {
+  record_geometry(frame, op,
+                  {static_cast<double>(border.left), static_cast<double>(border.top), static_cast<double>(border.right),
+                   static_cast<double>(border.bottom)});
+}
 
 class CenterCropStep : public Step {
  public:
@@ -100,7 +108,10 @@ class CropStep : public Step {
         left_(static_cast<int>(arg<std::int64_t>(t.args, "left"))),
         size_(to_size(arg<Integers>(t.args, "size"))),
         fill_(colour_of(arg<Integers>(t.args, "fill"))) {}
-  void run(Frame& frame, Scratch&) const override { window_into(frame, top_, left_, size_, fill_); }
+  void run(Frame& frame, Scratch&) const override {
+    record_geometry(frame, "crop", image::Box{top_, left_, size_.height, size_.width});
+    window_into(frame, top_, left_, size_, fill_);
+  }
 
  private:
   int top_, left_;
@@ -135,6 +146,9 @@ class RandomCropStep : public Step {
     SampleRandom random = frame.random(key_);
     const int top = static_cast<int>(random.integer(0, spare_rows)) - above;
     const int left = static_cast<int>(random.integer(0, spare_columns)) - before;
+    if (above > 0 || before > 0) record_pad(frame, {above, before, above, before});
+    if (spare_rows > 0 || spare_columns > 0)
+      record_geometry(frame, "crop", image::Box{top + above, left + before, size_.height, size_.width});
     window_into(frame, top, left, size_, fill_);
   }
 
@@ -154,11 +168,13 @@ class PadStep : public Step {
     const Integers& p = arg<Integers>(t.args, "padding");  // left, top, right, bottom
     const auto at = [&](std::size_t i) { return static_cast<int>(p[i % p.size()]); };
     border_ = {.top = at(1), .left = at(0), .bottom = at(3), .right = at(2)};
+    op_ = mode_ == image::BorderMode::constant ? "pad" : "pad_" + arg<std::string>(t.args, "padding_mode");
   }
   void run(Frame& frame, Scratch&) const override {
     const image::ImageView in = frame.view();
     const image::Size size = image::padded_size(size_of(in), border_);
     if (frame.boxes) image::pad_boxes(*frame.boxes, size_of(in), border_);
+    record_pad(frame, border_, op_);
     std::uint8_t* out = frame.output(bytes_of(size, in.channels));
     image::pad(in, border_, mode_, fill_, out);
     frame.set(packed(out, size, in.channels));
@@ -167,6 +183,7 @@ class PadStep : public Step {
  private:
   image::Border border_;
   image::BorderMode mode_;
+  std::string op_;  // as geometry is told
   image::Colour fill_;
 };
 

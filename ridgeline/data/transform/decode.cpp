@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "ridgeline/data/sample/geometry.h"
 #include "ridgeline/data/transform/rules.h"
 #include "ridgeline/image/boxes.h"
 
@@ -32,7 +33,7 @@ class DecodeStep : public Step {
  public:
   explicit DecodeStep(const Transform& t) : orientation_(exif_orientation_of(t)) {}
   void run(Frame& frame, Scratch& scratch) const override {
-    if (frame.boxes) turn_boxes(frame, *frame.boxes, orientation_);
+    turn_upright(frame, orientation_);
     decode_whole(frame, scratch, orientation_);
   }
 
@@ -57,9 +58,12 @@ ArgSpec exif_orientation_arg() {
           .newer = true};
 }
 
-void turn_boxes(const Frame& frame, std::span<image::ObjectBox> boxes, image::ExifOrientation orientation) {
-  if (orientation == image::ExifOrientation::ignore || boxes.empty()) return;
-  image::turn_boxes_upright(boxes, image::exif_orientation(frame.encoded()));
+void turn_upright(Frame& frame, image::ExifOrientation orientation) {
+  const bool boxes = frame.boxes && !frame.boxes->empty();
+  if (orientation == image::ExifOrientation::ignore || (!boxes && !frame.geometry)) return;
+  const int stored = image::exif_orientation(frame.encoded());
+  if (boxes) image::turn_boxes_upright(*frame.boxes, stored);
+  if (stored > 1) record_geometry(frame, "exif", {static_cast<double>(stored)});
 }
 
 void decode_whole(Frame& frame, Scratch& scratch, image::ExifOrientation orientation) {

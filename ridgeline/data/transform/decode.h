@@ -23,8 +23,8 @@ Transform Decode(DecodeOptions options = {});
 
 ArgSpec exif_orientation_arg();
 image::ExifOrientation exif_orientation_of(const Transform& t);
-// Boxes are those of the stored picture: they are turned with it.
-void turn_boxes(const Frame& frame, std::span<image::ObjectBox> boxes, image::ExifOrientation orientation);
+// Boxes are those of the stored picture: they are turned with it, and the geometry is told.
+void turn_upright(Frame& frame, image::ExifOrientation orientation);
 
 // Makes pixels of the frame's bytes; what is learned of the file goes to the run's JPEG indices.
 void decode_whole(Frame& frame, Scratch& scratch, image::ExifOrientation orientation);

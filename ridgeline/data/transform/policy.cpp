@@ -1,8 +1,12 @@
 #include "ridgeline/data/transform/policy.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <functional>
 #include <utility>
 
+#include "ridgeline/data/ir/geometry_column.h"
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/rules.h"
 #include "ridgeline/image/augment/policy.h"
@@ -124,6 +128,13 @@ std::vector<std::string> policies() {
   return names;
 }
 
+Schema policy_schema(const Transform& t, Schema schema, const Columns& columns) {
+  if (find_column(schema, kGeometryColumn) && std::find(columns.begin(), columns.end(), kImageColumn) != columns.end())
+    throw Error(fmt::format("[{}] moves pixels in ways that {} has no words for: put it before record_geometry", t.op,
+                            kGeometryColumn));
+  return each(pixels_of)(t, std::move(schema), columns);
+}
+
 }  // namespace
 
 std::vector<TransformEntry> policy_transforms() {
@@ -139,7 +150,7 @@ std::vector<TransformEntry> policy_transforms() {
                 fill_arg()},
        .random = true,
        .check = [](const Transform& t) { check_fill(t); },
-       .schema = each(pixels_of),
+       .schema = policy_schema,
        .step = seeded_step<AutoAugmentStep>},
       {.op = "rand_augment",
        .doc = "some of fourteen operations, drawn alike, with one magnitude",
@@ -153,14 +164,14 @@ std::vector<TransformEntry> policy_transforms() {
                 fill_arg()},
        .random = true,
        .check = check_rand_augment,
-       .schema = each(pixels_of),
+       .schema = policy_schema,
        .step = seeded_step<RandAugmentStep>},
       {.op = "trivial_augment_wide",
        .doc = "one of fourteen operations with a random magnitude",
        .args = {bins_arg(), sampling_arg(), fill_arg()},
        .random = true,
        .check = check_bins,
-       .schema = each(pixels_of),
+       .schema = policy_schema,
        .step = seeded_step<TrivialAugmentWideStep>},
   };
 }

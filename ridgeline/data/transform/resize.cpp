@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "ridgeline/data/sample/geometry.h"
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/decode.h"
 #include "ridgeline/data/transform/rules.h"
@@ -59,10 +60,15 @@ void resample(Frame& frame, image::Resizer& resizer, const image::ImageView& par
   frame.set(packed(target, out, part.channels));
 }
 
+}  // namespace
+
 void resize_into(Frame& frame, Scratch& scratch, const image::ResizeSpec& spec) {
+  record_geometry(frame, "resize", spec.out);
   scratch.resizer.prepare(spec);
   resample(frame, scratch.resizer, image::crop(frame.view(), scratch.resizer.source()));
 }
+
+namespace {
 
 // Draws as image::random_resized_crop does.
 template <bool decodes>
@@ -80,12 +86,13 @@ class RandomResizedCropStep : public Step {
 
   void run(Frame& frame, Scratch& scratch) const override {
     const image::Size in = decodes ? image::size_of_picture(frame.encoded(), orientation_) : size_of(frame.view());
-    if (decodes && frame.boxes) turn_boxes(frame, *frame.boxes, orientation_);
+    if (decodes) turn_upright(frame, orientation_);
     SampleRandom random = frame.random(key_);
     std::span<const image::ObjectBox> objects;
     if (rule_.min_object_covered > 0 && frame.row.objects) objects = *frame.row.objects;
     const image::Box box = image::random_resized_crop(in, rule_, random, objects);
     if (frame.boxes) image::crop_boxes(*frame.boxes, in, box);
+    record_geometry(frame, "crop", box);
     if constexpr (decodes)
       decode_part(frame, scratch, box, orientation_);
     else
@@ -126,7 +133,7 @@ class DecodeResizeCenterCrop : public Step {
 
   void run(Frame& frame, Scratch& scratch) const override {
     const image::Size in = image::size_of_picture(frame.encoded(), orientation_);
-    if (frame.boxes) turn_boxes(frame, *frame.boxes, orientation_);
+    turn_upright(frame, orientation_);
     const image::Size out = resize_.of(in);
     if (crop_.height > out.height || crop_.width > out.width) {  // zeros around: the plain way
       decode_whole(frame, scratch, orientation_);
@@ -141,6 +148,8 @@ class DecodeResizeCenterCrop : public Step {
     }
     const image::CenterCrop crop = image::center_crop(out, crop_);
     if (frame.boxes) image::crop_boxes(*frame.boxes, out, crop.box);
+    record_geometry(frame, "resize", out);
+    record_geometry(frame, "center_crop", crop_);
     scratch.resizer.prepare({.in = in, .out = out, .filter = filter_, .window = crop.box});
     decode_part(frame, scratch, scratch.resizer.source(), orientation_);
     resample(frame, scratch.resizer, frame.view());

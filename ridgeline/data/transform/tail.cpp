@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "ridgeline/data/sample/geometry.h"
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/made_by_passes.h"
 #include "ridgeline/data/transform/rules.h"
@@ -47,11 +48,12 @@ Transform ResizeWrite(Transform resize, Transform write) {
 namespace {
 
 // The boxes are flipped here, the pixels by the caller (or by the consumer of raw images).
-bool draw_flip(PhiloxKey key, double p, const Frame& frame) {
+bool draw_flip(PhiloxKey key, double p, Frame& frame) {
   if (p <= 0) return false;
   SampleRandom random = frame.random(key);
   const bool flip = random.uniform() < p;
   if (flip && frame.boxes) image::flip_boxes_horizontal(*frame.boxes);
+  if (flip) record_geometry(frame, "horizontal_flip");
   return flip;
 }
 

@@ -1,5 +1,6 @@
 #include "ridgeline/data/transform/vertical_flip.h"
 
+#include "ridgeline/data/sample/geometry.h"
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/rules.h"
 #include "ridgeline/image/boxes.h"
@@ -20,6 +21,7 @@ class RandomVerticalFlipStep : public Step {
     SampleRandom random = frame.random(key_);
     if (!(random.uniform() < p_)) return;
     if (frame.boxes) image::flip_boxes_vertical(*frame.boxes);
+    record_geometry(frame, "vertical_flip");
     const Cell in = frame.cell;
     const auto rows = static_cast<int>(in.dims[0]), row = static_cast<int>(in.bytes / static_cast<std::size_t>(rows));
     std::uint8_t* out = frame.output(in.bytes);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "ridgeline/data/sample/geometry.h"
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/rules.h"
 #include "ridgeline/image/augment/rotate.h"
@@ -95,6 +96,12 @@ std::optional<image::Centre> centre_of(const Transform& t) {
   return image::Centre{center[0], center[1]};
 }
 
+// With the centre behind the numbers, where one was given.
+void record_about(Frame& frame, std::string_view op, Reals numbers, const std::optional<image::Centre>& centre) {
+  if (centre) numbers.insert(numbers.end(), {centre->x, centre->y});
+  record_geometry(frame, op, numbers);
+}
+
 // Turns the image, its boxes with it.
 class Rotating : public Step {
  protected:
@@ -103,6 +110,7 @@ class Rotating : public Step {
     const image::ImageView in = frame.view();
     const image::Rotation rotation = image::plan_rotation(size_of(in), angle, expand_, centre_);
     if (frame.boxes) image::rotate_boxes(*frame.boxes, size_of(in), rotation);
+    record_about(frame, "rotate", {angle, expand_ ? 1.0 : 0.0}, centre_);
     std::uint8_t* out = frame.output(bytes_of(rotation.size, in.channels));
     image::rotate(in, rotation, look_.sampling, look_.fill, out);
     frame.set(packed(out, rotation.size, in.channels));
@@ -148,6 +156,8 @@ class Warping : public Step {
     const image::AffineMatrix matrix =
         centre_ ? image::affine_matrix(rule, centre_->x, centre_->y) : image::affine_matrix(rule, size);
     if (frame.boxes) image::warp_boxes(*frame.boxes, size, matrix, size);
+    record_about(frame, "affine",
+                 {rule.angle, rule.translate_x, rule.translate_y, rule.scale, rule.shear_x, rule.shear_y}, centre_);
     std::uint8_t* out = frame.output(bytes_of(size, in.channels));
     image::warp_affine(in, matrix, look_.sampling, look_.fill, size, out);
     frame.set(packed(out, size, in.channels));
@@ -207,6 +217,7 @@ class RandomPerspectiveStep : public Step {
     if (!(random.uniform() < p_)) return;
     const image::PerspectiveCoefficients coefficients = image::draw_perspective(distortion_, size_of(in), random);
     if (frame.boxes) image::perspective_boxes(*frame.boxes, size_of(in), coefficients);
+    record_geometry(frame, "perspective", coefficients);
     std::uint8_t* out = frame.output(bytes_of(size_of(in), in.channels));
     image::perspective(in, coefficients, look_.sampling, look_.fill, out);
     frame.set(packed(out, size_of(in), in.channels));

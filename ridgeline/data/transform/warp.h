@@ -1,7 +1,6 @@
 // ridgeline/data/transform/warp.h
 //
-// Transforms that turn, shear and distort. Boxes beside the image follow all but RandomPerspective, which refuses
-// them.
+// Transforms that turn, shear and distort. Boxes beside the image follow, as the smallest upright ones around them.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // ridgeline/data/transform/window.h
 //
-// Windows of an image, for the steps that crop.
+// Windows of an image and resized images, for the steps that crop and resize.
 #pragma once
 
 #include "ridgeline/data/sample/step.h"
@@ -11,6 +11,9 @@ namespace ridgeline::data {
 void window_into(Frame& frame, int top, int left, image::Size size, image::Colour fill = {});
 // The middle, with zeros around where the image is smaller.
 void center_crop_into(Frame& frame, image::Size size);
+
+// The whole image, resized.
+void resize_into(Frame& frame, Scratch& scratch, const image::ResizeSpec& spec);
 
 // [side] or [height, width].
 image::Size to_size(const Integers& size);

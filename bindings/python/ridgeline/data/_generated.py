@@ -16,6 +16,7 @@ SPELLED = {
     "named": "NamedSet",
     "pk_sampler": "PKSampler",
     "random_autocontrast": "RandomAutoContrast",
+    "random_iou_crop": "RandomIoUCrop",
     "tfrecord": "TFRecord",
     "weighted_sampler": "WeightedRandomSampler",
 }

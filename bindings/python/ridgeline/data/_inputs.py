@@ -84,12 +84,13 @@ def _pairs_input(pairs, held, options):
     return made
 
 
-def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, options=None):
+def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, options=None, steered=False):
     """The Input of what DataLoader was given; None: its samples are Python's matter alone.
 
     image, label: columns, keys of samples that are dicts, or places in samples that are tuples
     asked: whether a transform for the engine was given
     options: how what is no picture becomes a batch (_collate.Options)
+    steered: whether the engine's crops go by the bounding boxes of a sample
     thread_safe: whether a map-style data set may be asked by several threads at a time
     """
     from .. import data
@@ -102,15 +103,15 @@ def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, opt
         return Input(folder, classes=folder.class_names())
     if isinstance(dataset, Dataset):
         return _engine_input(dataset, image, label)
-    if (held := _torchvision_data(dataset)) is not None:
+    if (held := _torchvision_data(dataset) or _timm_data(dataset)) is not None:
         return held.input(options)
     wanted = asked or image is not None
     if _is_hugging_face(dataset) and not is_stream(dataset):
-        return _hugging_face_input(dataset, image, label, options, thread_safe, wanted)
+        return _hugging_face_input(dataset, image, label, options, thread_safe, wanted, steered)
     if not wanted or is_stream(dataset):
         return None
     if hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__"):
-        return map_style_input(dataset, image, label, options, thread_safe)
+        return map_style_input(dataset, image, label, options, thread_safe, steered=steered)
     raise ArgumentError(
         f"DataLoader takes a folder, Parquet files, a dataset of ridgeline.data, a data set with __getitem__ and __len__, "
         f"or one with __iter__, not {type(dataset).__name__}"
@@ -179,6 +180,20 @@ _TARGETS = {
 }
 
 
+def _timm_data(dataset):
+    """Of timm's ImageDataset over a folder, whose reader lists its files."""
+    if type(dataset).__name__ != "ImageDataset" or not type(dataset).__module__.startswith("timm.data"):
+        return None
+    reader = dataset.reader
+    if type(reader).__name__ != "ReaderImageFolder" or dataset.load_bytes or dataset.input_img_mode != "RGB" or \
+            getattr(dataset, "additional_features", None) is not None:
+        return None
+    target = (lambda label: label) if dataset.target_transform is None else dataset.target_transform
+    classes = sorted(reader.class_to_idx, key=reader.class_to_idx.get)
+    return _Files([path for path, _ in reader.samples], [target(label) for _, label in reader.samples],
+                  dataset.transform, classes)
+
+
 def _same_folder(files):
     """The engine's own source for a folder, where it lists the same files in the same order."""
     if files.folder is None:
@@ -208,7 +223,7 @@ def _is_hugging_face(dataset):
     return type(dataset).__module__.split(".")[0] == "datasets" and hasattr(dataset, "features")
 
 
-def _hugging_face_input(dataset, image, label, options, thread_safe, wanted):
+def _hugging_face_input(dataset, image, label, options, thread_safe, wanted, steered):
     """Images stay encoded, and all that is beside them is what `datasets` gives."""
     kinds = {name: type(feature).__name__ for name, feature in (dataset.features or {}).items()}
     images = [name for name, kind in kinds.items() if kind == "Image"]
@@ -226,4 +241,5 @@ def _hugging_face_input(dataset, image, label, options, thread_safe, wanted):
             dataset = dataset.cast_column(name, type(dataset.features[name])(decode=False))
     classes = [name for name, kind in kinds.items() if kind == "ClassLabel"]
     names = getattr(dataset.features[label if label is not None else classes[0]], "names", None) if classes else None
-    return map_style_input(dataset, chosen if len(chosen) > 1 else chosen[0], label, options, thread_safe, names)
+    return map_style_input(dataset, chosen if len(chosen) > 1 else chosen[0], label, options, thread_safe, names,
+                           steered)

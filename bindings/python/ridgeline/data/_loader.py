@@ -94,7 +94,9 @@ class DataLoader:
                  jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike | None = None,
                  jpeg_index_disk: int = 4 << 30) -> None:
         from ._collate import Options
+        from ._joint import InPython, prepared
         from ._pictures import Pictures
+        from ._torchvision import steered_by_boxes
 
         output = _world() if output is None else output
         _one_of("output", output, ("torch", "numpy"))
@@ -121,7 +123,12 @@ class DataLoader:
         self._followed = None  # the sampler whose set_epoch counts, and the epoch that was seen last
 
         options = Options(output == "torch", as_list, pad, self.collate_fn is None)
-        source = input_of(dataset, image, label, thread_safe, transform is not None, options)
+        self._samples_of, transform = prepared(dataset, transform, image, untranslatable)
+        if isinstance(self._samples_of, InPython):  # the transform is the data set's from here on
+            image, untranslatable = None, "error"
+        dataset = self._samples_of
+        source = input_of(dataset, image, label, thread_safe, transform is not None, options,
+                          steered_by_boxes(transform))
         self.classes = None if source is None else source.classes
         order = sampler, batch_sampler, shuffle, batch_size, drop_last, *ranks(rank, world_size, distributed)
         streams = source is None and is_stream(dataset) and (transform is not None or image is not None)
@@ -194,7 +201,7 @@ class DataLoader:
             raise ArgumentError("batch_size=None delivers samples one by one: give a batch_size, or leave out transform= "
                                 "and image=")
         place = self._stream_order(order, run["bad_samples"], seed)
-        recipe = Recipe(self.dataset, True, batch_size, drop_last, self.collate_fn, options, "raise", seed or 0)
+        recipe = Recipe(self._samples_of, True, batch_size, drop_last, self.collate_fn, options, "raise", seed or 0)
         return StreamEngine(recipe, place, image, label, of_pictures, run)
 
     def _of_python(self, order, options, turns, given, init, context, prefetch, seed, bad_samples, budget, quarantine):
@@ -203,7 +210,7 @@ class DataLoader:
         from ._rows import Account, GraphOrder, Here, OwnOrder, Processes, Rows
 
         sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size = order
-        dataset, count = self.dataset, self.num_workers
+        dataset, count = self._samples_of, self.num_workers
         for name, value in given.items():
             if value is not None:
                 raise ArgumentError(f"{name} is for samples with pictures that go to the engine: give transform= or "

@@ -8,17 +8,13 @@ import numpy as np
 
 from .._core import ArgumentError, RunError, Tokens, make_transform
 from ._callables import Function
+from ._follow import BOXES, GEOMETRY, Follow
 from ._leaves import Misfit
 from ._names import NUMPY
 from ._run import replay
 from ._torchvision import translate
 
 _TYPES = {numpy: dtype for dtype, numpy in NUMPY.items() if dtype != "bf16"}
-
-
-# What changes values and moves none.
-_STAY = ("decode", "normalize", "type_cast", "rescale", "color_jitter", "random_grayscale", "grayscale", "random_invert",
-         "random_posterize", "random_solarize", "random_sharpness", "random_autocontrast", "random_equalize")
 
 
 class Pictures:
@@ -49,10 +45,17 @@ class Pictures:
         if self._transform is not None and source.transform is not None:
             raise ArgumentError("the data set has a transform of its own: leave out transform=, or take it off")
         chosen = source.transform if self._transform is None else self._transform
-        translation = translate(chosen, source.channels, self._untranslatable)
+        moved = source.rest.moved if source.rest is not None else ()
+        translation = translate(chosen, source.channels, self._untranslatable, moved)
         made = list(translation.transforms)
         cast = [made.pop()] if made and made[-1].op == "type_cast" and not translation.python else []
-        self._refuse_to_leave_behind(made, translation.python)
+        if moved and translation.python:
+            raise ArgumentError(f"{type(translation.python[0]).__name__} of transform= would run in Python on the picture "
+                                f"alone, and leave {' and '.join(sorted(moved))} behind: let the data set transform its "
+                                "samples")
+        if moved and made:
+            made = [make_transform("record_geometry", {}, [], Tokens()), *made]
+            source.rest.follow = Follow(translation.beside)
         if made:  # several pictures draw alike
             dataset = dataset.map_columns(pictures, *made)
         for picture in pictures:
@@ -64,6 +67,8 @@ class Pictures:
             dataset = dataset.map_columns(pictures, make_transform("hwc_to_chw", {}, [], Tokens()))
         if cast:
             dataset = dataset.map_columns(pictures, *cast)
+        if any(name == BOXES for name, _, _ in dataset.columns()) and source.rest is not None:
+            dataset = dataset.project([name for name, _, _ in dataset.columns() if name != BOXES])
         self._packed.clear()
         for name, dtype, shape in dataset.columns():
             if name in pictures and -1 in shape and dtype in NUMPY and dtype != "bf16":
@@ -71,15 +76,6 @@ class Pictures:
                                                                thread_safe=True))
                 self._packed[name] = NUMPY[dtype]
         return dataset
-
-    def _refuse_to_leave_behind(self, made, python):
-        """Boxes and masks of tv_tensors would lie elsewhere than their picture."""
-        moves = [t.op for t in made if t.op not in _STAY] + [type(t).__name__ for t in python]
-        if self._source.rest is not None and moves:
-            for place, kind in self._source.rest.that_move():
-                where = "".join(f"[{key!r}]" for key in place)
-                raise ArgumentError(f"sample 0: {where} is {kind} of tv_tensors, which {moves[0]} of transform= would not "
-                                    "move with the picture: let the data set transform its samples, or give plain tensors")
 
     def _python_function(self, dataset, pictures, translation):
         """The rest of a chain; the type and shape of its first result are those of all."""
@@ -110,12 +106,14 @@ class Pictures:
         rest = self._source.rest
         pictures = {name: self._column(batch, name, rows) for name in self._source.pictures}
         packed = batch["rest"][:rows]
-        if self._collate_fn is not None:
-            return self._collate_fn(list(rest.samples(packed, pictures)))
+        geometry = batch[GEOMETRY][:rows] if rest.follow is not None else None
         try:
-            return rest.batch(packed, pictures, batch.records)
+            if self._collate_fn is None:
+                return rest.batch(packed, pictures, batch.records, geometry)
+            samples = list(rest.samples(packed, pictures, batch.records, geometry))
         except Misfit as error:
             raise RunError(str(error)) from None
+        return self._collate_fn(samples)
 
     def _column(self, batch, name, rows):
         if name in self._packed:

@@ -7,8 +7,10 @@ import os
 import pickle
 
 from .._core import ArgumentError, Turn
+from . import _joint
 from ._callables import FromGenerator
 from ._collate import schema_of
+from ._follow import BOXES, boxes_of, check_moved, moved_in
 from ._labels import Labels
 from ._leaves import Call, Misfit, Picture
 
@@ -56,6 +58,7 @@ def sample_at(dataset, index, turns, take=lambda sample: sample):
 
 def _parts(dataset):
     """The data sets behind PyTorch's Subset and ConcatDataset, each once, in an order that is the same everywhere."""
+    dataset = getattr(dataset, "behind", dataset) if type(dataset).__module__ == _joint.__name__ else dataset
     kind = type(dataset).__name__ if of_package(dataset, "torch") else ""
     below = {"Subset": lambda: [dataset.dataset], "ConcatDataset": lambda: dataset.datasets}.get(kind)
     parts = {id(dataset): dataset}
@@ -67,19 +70,24 @@ def _parts(dataset):
 # ---- rows
 
 
-def map_style_input(dataset, image, label, options, thread_safe, classes=None):
-    """The Input of a data set with samples by index; its pictures are at `image`, or where the first sample has one."""
+def map_style_input(dataset, image, label, options, thread_safe, classes=None, steered=False):
+    """The Input of a data set with samples by index; its pictures are at `image`, or where the first sample has one.
+
+    steered: whether the engine's crops go by the bounding boxes of a sample
+    """
     if len(dataset) == 0:
         raise ArgumentError("the data set is empty")
     turns = turns_of(dataset, thread_safe)
     first = sample_at(dataset, 0, turns)
-    places = _places_of_pictures(first, image, label)
+    places = places_of_pictures(first, image, label)
     pair = _pair_of(first, places, label)
     kinds, channels = _kinds_of(first, places)
-    name = f"{type(dataset).__module__}.{type(dataset).__qualname__}"
+    kind = type(dataset.behind if isinstance(dataset, _joint.Untransformed) else dataset)
+    name = f"{kind.__module__}.{kind.__qualname__}"
     rows = _Rows(dataset, turns, places, kinds)
+    moved = _moved_beside(first, places)
     given = dict(channels=channels, classes=classes)
-    if pair is not None:
+    if pair is not None and not moved:
         other, form = pair
         labels = None if options.known else Labels.of(_at(first, other), f"sample 0: label ({other[0]!r})")
         if labels is not None:
@@ -90,40 +98,50 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None):
             made = FromGenerator(row, [("image", *kinds[0]), labels.column], len(dataset), name=name, thread_safe=True)
             keys = {"image": places[0][0], "label": other[0]} if form == "dict" else None
             return Input(made, form=form, keys=keys, counts=labels.counts, **given)
-        if label is not None:
-            places = rows.choose(places[0][0], other[0], form)
-    rest = Rest(options, places)
+    if pair is not None and label is not None:
+        places = rows.choose(places[0][0], *pair[0], pair[1])
+    rest = Rest(options, places, moved, steered)
     rest.begin(rows.chosen(first))
 
     def full_row(index):
         pictures, sample = rows.taken(index, rows.chosen)
-        return (*pictures, rest.packed(sample, f"sample {index}"))
+        return (*pictures, *rest.boxes(sample), rest.packed(sample, f"sample {index}"))
 
     made = FromGenerator(full_row, rest.columns_of(kinds), len(dataset), name=name, thread_safe=True)
     return Input(made, columns=rest.columns, pictures=rest.columns, rest=rest, **given)
 
 
-def stream_input(window, first, image, label, options):
+def stream_input(window, first, image, label, options, steered=False):
     """The Input of a stream, `window(index)` gives its samples (None: there are no more) and `first` is the first one."""
-    places = _places_of_pictures(first, image, label)
+    places = places_of_pictures(first, image, label)
     pair = _pair_of(first, places, label)
     kinds, channels = _kinds_of(first, places)
     rows = _Rows(None, (), places, kinds)
     if pair is not None and label is not None:
         places = rows.choose(places[0][0], pair[0][0], pair[1])
-    rest = Rest(options, places)
+    rest = Rest(options, places, _moved_beside(first, rows.pictures), steered)
     rest.begin(rows.chosen(first))
-    filler = rows.read(0, [_at(first, place) for place in rows.pictures])
+    filler = *rows.read(0, [_at(first, place) for place in rows.pictures]), *rest.boxes(rows.chosen(first))
 
     def row(index):
         sample = window(index)
         if sample is None:
             return (*filler, b"")
         pictures = rows.read(index, [_at(sample, place) for place in rows.pictures])
-        return (*pictures, rest.packed(rows.chosen(sample), f"sample {index}"))
+        sample = rows.chosen(sample)
+        return (*pictures, *rest.boxes(sample), rest.packed(sample, f"sample {index}"))
 
     made = FromGenerator(row, rest.columns_of(kinds), 1 << 40, name="ridgeline.stream", thread_safe=True)
     return Input(made, columns=rest.columns, pictures=rest.columns, rest=rest, channels=channels)
+
+
+def _moved_beside(first, places):
+    """(place, type) of the tv_tensors that follow the picture of a sample."""
+    for place in places:
+        first = _with(first, place, None)
+    found = list(moved_in(first))
+    check_moved(found, len(places))
+    return found
 
 
 def _kinds_of(first, places):
@@ -186,12 +204,20 @@ class _Rows:
 
 
 class Rest:
-    """Samples whose pictures are the engine's matter and all else Python's: how they go apart and become batches."""
+    """Samples whose pictures are the engine's matter and all else Python's: how they go apart and become batches.
 
-    def __init__(self, options, places):
-        self.columns = tuple(f"image{i}" for i in range(len(places)))
+    moved: (place, type) of what follows the picture; `follow` then says how (_follow.Follow)
+    steered: whether the engine gets the bounding boxes, in a column
+    """
+
+    def __init__(self, options, places, moved=(), steered=False):
+        # Geometry is recorded of the column of this name alone.
+        self.columns = ("image",) if moved else tuple(f"image{i}" for i in range(len(places)))
+        self.moved = {kind for _, kind in moved}
+        self.follow = None
+        self._steered = steered and "BoundingBoxes" in self.moved
         self._options, self._places = options, places
-        self._first = self._schema = None
+        self._first = self._schema = self._given = None
 
     def pictures_in(self, places):
         """The columns of pictures at these places."""
@@ -206,26 +232,24 @@ class Rest:
         except Misfit as error:
             raise ArgumentError(str(error)) from None
 
-    def that_move(self):
-        """(place, type) of what torchvision's transforms move with a picture: boxes, masks and the like of tv_tensors."""
-        return list(_tv_tensors(self._first, ()))
-
     def columns_of(self, kinds):
         """Of the rows that hold pictures of these kinds and the packed rest."""
-        return [(column, *kind) for column, kind in zip(self.columns, kinds)] + [("rest", "bytes", ())]
+        boxes = [(BOXES, "f32", (-1, 4))] if self._steered else []
+        return [(column, *kind) for column, kind in zip(self.columns, kinds)] + boxes + [("rest", "bytes", ())]
+
+    def boxes(self, sample):
+        """The values of the column of boxes, if there is one."""
+        return [boxes_of(sample)] if self._steered else []
 
     def _check(self, sample, name):
-        self.schema().fits(sample, Call([name]), 0)
+        if self._given is None:
+            self._given = schema_of(self._first, self._options, "sample 0")
+        self._given.fits(sample, Call([name]), 0)
 
     def _apart(self, sample):
         for column, place in zip(self.columns, self._places):
             sample = _with(sample, place, Picture(column))
         return sample
-
-    def schema(self):
-        if self._schema is None:
-            self._schema = schema_of(self._first, self._options, "sample 0")
-        return self._schema
 
     def packed(self, sample, name):
         """The sample without its pictures as bytes."""
@@ -234,29 +258,47 @@ class Rest:
             self._check(sample, name)
         return pickle.dumps(sample, protocol=5)
 
-    def batch(self, packed, pictures, records):
-        """pictures: {column: the batch's}"""
-        samples = [pickle.loads(one) for one in packed]
-        return self.schema().collate(samples, Call([f"sample {r}" for r in records], pictures=pictures))
+    def batch(self, packed, pictures, records, geometry=None):
+        """pictures: {column: the batch's}; geometry: the engine's lines for each sample, where something follows"""
+        samples = []
+        for i, one in enumerate(packed):
+            sample = pickle.loads(one)
+            if geometry is not None:
+                sample = self._apart(self._followed(sample, geometry[i], f"sample {records[i]}"))
+            samples.append(sample)
+        if self._schema is None and (samples or geometry is None):
+            first = self._first if geometry is None else samples[0]
+            self._schema = schema_of(first, self._options, "sample 0" if geometry is None else f"sample {records[0]}")
+        if self._schema is None:
+            return self._given.collate(samples, Call([], pictures=pictures))
+        return self._schema.collate(samples, Call([f"sample {r}" for r in records], pictures=pictures))
 
-    def samples(self, packed, pictures):
+    def samples(self, packed, pictures, records, geometry=None):
         """One by one, as collate_fn gets them."""
         for i, one in enumerate(packed):
             sample = pickle.loads(one)
+            if geometry is not None:
+                sample = self._followed(sample, geometry[i], f"sample {records[i]}")
             for column, place in zip(self.columns, self._places):
-                sample = _with(sample, place, pictures[column][i])
+                picture = pictures[column][i]
+                if geometry is not None and _is_tv_image(_at(sample, place)):
+                    picture = _tv_image(picture)
+                sample = _with(sample, place, picture)
             yield sample
 
+    def _followed(self, sample, geometry, name):
+        return self.follow(sample, geometry, name, lambda given, picture: _with(given, self._places[0], picture))
 
-def _tv_tensors(value, place):
-    if type(value).__module__.startswith("torchvision.tv_tensors"):
-        yield place, type(value).__name__
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _tv_tensors(inner, (*place, key))
-    elif isinstance(value, (tuple, list)):
-        for i, inner in enumerate(value):
-            yield from _tv_tensors(inner, (*place, i))
+
+def _is_tv_image(value):
+    return type(value).__name__ == "Image" and type(value).__module__.startswith("torchvision.tv_tensors")
+
+
+def _tv_image(pixels):
+    import torch
+    from torchvision import tv_tensors
+
+    return tv_tensors.Image(torch.as_tensor(pixels))
 
 
 def _at(sample, place):
@@ -289,7 +331,7 @@ def _is_dataclass(sample):
 # ---- where pictures and labels are
 
 
-def _places_of_pictures(first, image, label):
+def places_of_pictures(first, image, label):
     if image is not None:
         places = [place if isinstance(place, tuple) else (place,) for place in
                   (image if isinstance(image, list) else [image])]
@@ -366,12 +408,13 @@ def _lazy_image_value(value):
     """As _image_value, but for files that are named by their path, which are left to be read."""
     if isinstance(value, dict):  # Hugging Face's images that are not decoded
         value = value["bytes"] if value.get("bytes") is not None else value["path"]
+    value = getattr(value, "ridgeline_file", value)
     return value if isinstance(value, (str, os.PathLike)) else _image_value(value)
 
 
 def _image_value(value):
     """Encoded bytes, or pixels u8 [height, width, channels]."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) or hasattr(value, "ridgeline_file"):
         value = _lazy_image_value(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)

@@ -8,6 +8,7 @@ from ._made import Maker
 from ._pictures import Pictures
 from ._run import at_epoch
 from ._samples import stream_input
+from ._torchvision import steered_by_boxes
 
 
 class StreamEngine:
@@ -32,7 +33,8 @@ class StreamEngine:
         first = window.first()
         if first is None:
             return
-        source = stream_input(window.take, first[0], self._image, self._label, recipe.options)
+        source = stream_input(window.take, first[0], self._image, self._label, recipe.options,
+                              steered_by_boxes(self._of_pictures[0]))
         pictures = Pictures(source, *self._of_pictures, recipe.options, recipe.collate_fn)
         graph = pictures.of(source.dataset).batch(recipe.batch_size).with_seed(state["seed"])
         self.close()

@@ -7,8 +7,11 @@ tensors (v2.ToImage first), the engine still gives the pixels of PIL images.
 
 from __future__ import annotations
 
+import math
+
 from .. import _core
 from .._core import ArgumentError
+from ._follow import Fill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,20 +22,31 @@ class Untranslatable(ArgumentError):
     """Names the transform of torchvision that the engine has nothing equal for, and why."""
 
     def __init__(self, transform, why):
-        super().__init__(
-            f"torchvision's {type(transform).__name__} cannot be translated: {why} (untranslatable='python' runs it, "
-            "and what follows it, as a Python function)"
-        )
+        self.why = f"torchvision's {type(transform).__name__} cannot be translated: {why}"
+        super().__init__(self.why + " (untranslatable='python' runs it, and what follows it, as a Python function)")
+
+
+def steered_by_boxes(transform):
+    """Whether crops go by the bounding boxes of a sample."""
+    for step in flatten(transform):
+        if type(step).__name__ == "RandomIoUCrop" or getattr(step, "op", "") == "random_iou_crop":
+            return True
+        inner = getattr(step, "transforms", None)
+        if isinstance(inner, (list, tuple)) and steered_by_boxes(list(inner)):
+            return True
+    return False
 
 
 class Translation:
     """What became of a chain: `transforms` for Dataset.map, then `python`, those that stay torchvision's.
 
-    `takes` says what the first of `python` gets: 'pil', 'tensor u8' or 'tensor f32'.
+    `takes` says what the first of `python` gets: 'pil', 'tensor u8' or 'tensor f32'. `beside`: what is done to the rest
+    of a sample, by the numbers of the notes among the transforms; None where there is no rest.
     """
 
-    def __init__(self, transforms: list[Transform], python: list, takes: str | None) -> None:
-        self.transforms, self.python, self.takes = transforms, python, takes
+    def __init__(self, transforms: list[Transform], python: list, takes: str | None,
+                 beside: list | None = None) -> None:
+        self.transforms, self.python, self.takes, self.beside = transforms, python, takes, beside
 
     def call_python(self, value: Any) -> Any:
         """Runs the Python part on pixels [height, width, channels]; gives an array, channels last for images."""
@@ -47,6 +61,8 @@ class Translation:
             value = torch.from_numpy(value).permute(2, 0, 1)
         for transform in self.python:
             value = transform(value)
+        if isinstance(value, np.ndarray) and value.ndim == 3 and is_timm(self.python[-1]):  # ToNumpy's, channels first
+            return np.ascontiguousarray(np.moveaxis(value, 0, -1))
         if isinstance(value, torch.Tensor):
             value = value.detach().numpy()
             return np.ascontiguousarray(np.moveaxis(value, 0, -1)) if value.ndim == 3 else value
@@ -67,12 +83,16 @@ def from_torchvision(transform: Any, channels: int = 3) -> list[Transform]:
     return translate(transform, channels).transforms
 
 
-def translate(transform: Any, channels: int = 3, untranslatable: Literal['error', 'python'] = 'error') -> Translation:
-    """The Translation of a transform. untranslatable: 'error' or 'python'."""
+def translate(transform: Any, channels: int = 3, untranslatable: Literal['error', 'python'] = 'error',
+              moved: Iterable[str] = ()) -> Translation:
+    """The Translation of a transform. untranslatable: 'error' or 'python'.
+
+    moved: types of tv_tensors that lie beside the picture and follow it: their part of the chain is in `beside`
+    """
     if untranslatable not in ("error", "python"):
         raise ArgumentError(f"untranslatable is {untranslatable!r} (allowed: 'error', 'python')")
-    state = _Chain(channels)
-    chain = list(_flatten(transform))
+    state = _Chain(channels, set(moved))
+    chain = list(flatten(transform))
     for i, step in enumerate(chain):
         try:
             state.add(step)
@@ -81,14 +101,19 @@ def translate(transform: Any, channels: int = 3, untranslatable: Literal['error'
                 raise
             takes = {"pixels": "tensor u8" if state.tensor else "pil"}.get(state.stage, "tensor f32")
             return Translation(state.finished(), chain[i:], takes)
-    return Translation(state.finished(), [], None)
+    return Translation(state.finished(), [], None, state.beside)
 
 
 def is_torchvision(transform):
     return type(transform).__module__.startswith("torchvision.transforms")
 
 
-def _flatten(transform):
+def is_timm(transform):
+    return type(transform).__module__.startswith("timm.data")
+
+
+def flatten(transform):
+    """The steps of a Compose and the like."""
     if transform is None:
         return
     name = type(transform).__name__
@@ -102,7 +127,7 @@ def _flatten(transform):
         yield transform
         return
     for step in steps:
-        yield from _flatten(step)
+        yield from flatten(step)
 
 
 def _ours(name, **args):
@@ -112,17 +137,28 @@ def _ours(name, **args):
 
 
 def _filter(transform):
-    mode = transform.interpolation
+    return _name_of_filter(transform.interpolation)
+
+
+def _name_of_filter(mode):
     name = getattr(mode, "value", mode)
     return "nearest" if name == "nearest-exact" else str(name)
 
 
-def _fill(transform, fill=None):
-    fill = transform.fill if fill is None else fill
+def _fill(transform, tensor):
+    """tensor: whether pictures have become tensors at this place, which a dict of types tells from PIL's."""
+    fill = transform.fill
+    if isinstance(fill, dict):
+        kinds = ("torchvision.tv_tensors", "torch") if tensor else ("PIL",)
+        named = [value for kind in kinds for key, value in fill.items()
+                 if getattr(key, "__module__", "").startswith(kind) and key.__name__ in ("Image", "Tensor")]
+        if not named and "others" not in fill:
+            raise Untranslatable(transform, "fill names no colour of pictures, a dict needs one for 'others'")
+        fill = named[0] if named else fill["others"]
     if fill is None:
         return 0
     values = [fill] if isinstance(fill, (int, float)) else fill
-    if isinstance(values, dict) or any(v != int(v) for v in values):
+    if any(v != int(v) for v in values):
         raise Untranslatable(transform, f"fill={fill!r} is no colour of whole numbers, 0 to 255")
     return [int(v) for v in values]
 
@@ -136,11 +172,20 @@ def _whole(value):
     return int(value) if isinstance(value, int) or float(value).is_integer() else value
 
 
+# Of v2, what does something to the rest of a sample, apart from moving it with the picture.
+_BESIDE = {"ToImage", "ToPureTensor", "ConvertImageDtype", "ConvertBoundingBoxFormat", "ClampBoundingBoxes",
+           "ClampKeyPoints", "SanitizeBoundingBoxes", "SanitizeKeyPoints", "SetClampingMode"}
+_AFTER_CAST = _BESIDE - {"ToImage", "ConvertImageDtype"} | {"Identity"}
+
+
 class _Chain:
     """The translation so far. Pixels are u8 until something makes them floats: the conversion waits for Normalize."""
 
-    def __init__(self, channels):
+    def __init__(self, channels, moved=frozenset(), beside=None):
         self.made = []
+        self.moved = moved  # types that follow the picture
+        self.beside = ([] if beside is None else beside) if moved else None
+        self.masks_get = None if beside is not None else 0  # the fill of masks; None: it is not known
         self.channels = channels
         self.tensor = False
         self.stage = "pixels"  # float: v / 255, not converted yet; normalized: converted
@@ -158,12 +203,36 @@ class _Chain:
         if isinstance(step, _core.Transform):  # the engine's own among torchvision's
             self.made.append(step)
             return
-        rule = getattr(self, "_" + type(step).__name__, None) if is_torchvision(step) else None
+        rule = getattr(self, "_" + type(step).__name__, None) if is_torchvision(step) else \
+            getattr(self, "_timm_" + type(step).__name__, None) if is_timm(step) else None
         if rule is None:
             raise Untranslatable(step, "the engine has no such operation")
-        if self.cast and type(step).__name__ not in ("ToPureTensor", "Identity"):
+        name = type(step).__name__
+        if self.cast and name not in _AFTER_CAST:
             raise Untranslatable(step, f"it would work on {self.cast}")
         rule(step)
+        if name in _BESIDE or name == "ToDtype" and isinstance(step.dtype, dict):
+            if self.beside is not None and type(step).__module__.startswith("torchvision.transforms.v2"):
+                self.note(step)
+
+    def note(self, what):
+        """What is done here to the rest of a sample."""
+        self.made.append(_ours("NoteGeometry", text=str(len(self.beside))))
+        self.beside.append(what)
+
+    def fills(self, step):
+        """Tells what masks are filled with by this step."""
+        if "Mask" not in self.moved:
+            return
+        fill = getattr(step, "_fill", {"others": step.fill})
+        fill = next((value for key, value in fill.items() if getattr(key, "__name__", "") == "Mask"),
+                    fill.get("others", 0))
+        if isinstance(fill, (list, tuple)):
+            raise Untranslatable(step, f"fill={fill!r} has several numbers, masks take one: give a dict of types")
+        fill = fill or 0
+        if fill != self.masks_get:
+            self.note(Fill(fill))
+            self.masks_get = fill
 
     def put(self, step, name, **args):
         """An operation on pixels u8."""
@@ -201,7 +270,10 @@ class _Chain:
     def _ToDtype(self, step):
         dtype = step.dtype
         if isinstance(dtype, dict):
-            raise Untranslatable(step, "dtype is a dict, give one type")
+            named = {getattr(key, "__name__", key): value for key, value in dtype.items()}
+            dtype = named.get("Image", named.get("Tensor", named.get("others")))
+            if dtype is None:
+                return
         self._to_dtype(step, dtype, step.scale)
 
     def _ConvertImageDtype(self, step):
@@ -233,18 +305,53 @@ class _Chain:
         self.made.append(_ours("Normalize", mean=mean, std=std))
         self.stage = "normalized"
 
+    # ---- what torchvision does to boxes alone
+
+    def _beside_only(self, step):
+        if self.beside is None:
+            raise Untranslatable(step, "samples have no boxes of tv_tensors beside their picture")
+
+    _ConvertBoundingBoxFormat = _ClampBoundingBoxes = _SanitizeBoundingBoxes = _beside_only
+    _ClampKeyPoints = _SanitizeKeyPoints = _SetClampingMode = _beside_only
+
     # ---- geometry
 
     def _RandomResizedCrop(self, step):
         self._antialias(step)
+        steered = {"min_object_covered": 0.0} if self.moved else {}  # by the picture alone, as torchvision's
         self.put(step, "RandomResizedCrop", size=_pair(step.size), scale=step.scale, ratio=step.ratio,
-                 interpolation=_filter(step))
+                 interpolation=_filter(step), **steered)
 
     def _Resize(self, step):
         self._antialias(step)
         if step.size is None or getattr(step, "max_size", None) is not None:
             raise Untranslatable(step, "max_size bounds the longer side, which the engine does not")
         self.put(step, "Resize", size=_pair(step.size), interpolation=_filter(step))
+
+    def _RandomShortestSize(self, step):
+        self._antialias(step)
+        self.put(step, "RandomShortestSize", min_size=step.min_size, max_size=step.max_size or 0,
+                 interpolation=_filter(step))
+
+    def _RandomResize(self, step):
+        self._antialias(step)
+        self.put(step, "RandomResize", min_size=step.min_size, max_size=step.max_size, interpolation=_filter(step))
+
+    def _ScaleJitter(self, step):
+        self._antialias(step)
+        self.put(step, "ScaleJitter", target_size=list(step.target_size), scale_range=step.scale_range,
+                 interpolation=_filter(step))
+
+    def _RandomZoomOut(self, step):
+        self.fills(step)
+        self.put(step, "RandomZoomOut", side_range=step.side_range, p=step.p, fill=_fill(step, self.tensor))
+
+    def _RandomIoUCrop(self, step):
+        if "BoundingBoxes" not in self.moved:
+            raise Untranslatable(step, "samples have no BoundingBoxes of tv_tensors beside their picture")
+        self.put(step, "RandomIoUCrop", min_scale=step.min_scale, max_scale=step.max_scale,
+                 min_aspect_ratio=step.min_aspect_ratio, max_aspect_ratio=step.max_aspect_ratio, options=step.options,
+                 trials=step.trials)
 
     def _antialias(self, step):
         if self.tensor and step.antialias is False:
@@ -254,7 +361,11 @@ class _Chain:
         self.move(step, "CenterCrop", size=_pair(step.size))
 
     def _RandomCrop(self, step):
-        size, padding, fill = _pair(step.size), step.padding, _fill(step)
+        self.fills(step)
+        size, padding, fill = _pair(step.size), step.padding, _fill(step, self.tensor)
+        if isinstance(padding, (list, tuple)) and type(step).__module__.startswith("torchvision.transforms.v2"):
+            left, right, top, bottom = padding  # as v2 keeps them
+            padding = [left, top, right, bottom]
         args = {"size": size, "pad_if_needed": bool(step.pad_if_needed), "fill": fill}
         if step.pad_if_needed and step.padding_mode != "constant":
             raise Untranslatable(step, f"pad_if_needed with padding_mode={step.padding_mode!r}")
@@ -266,8 +377,9 @@ class _Chain:
         self.move(step, "RandomCrop", **args)
 
     def _Pad(self, step):
+        self.fills(step)
         padding = step.padding if isinstance(step.padding, int) else list(step.padding)
-        self.move(step, "Pad", padding=padding, padding_mode=step.padding_mode, fill=_fill(step))
+        self.move(step, "Pad", padding=padding, padding_mode=step.padding_mode, fill=_fill(step, self.tensor))
 
     def _RandomHorizontalFlip(self, step):
         self.made.append(_ours("RandomHorizontalFlip", p=step.p))
@@ -276,16 +388,50 @@ class _Chain:
         self.made.append(_ours("RandomVerticalFlip", p=step.p))
 
     def _RandomRotation(self, step):
+        self.fills(step)
         self.put(step, "RandomRotation", degrees=step.degrees, interpolation=_filter(step), expand=bool(step.expand),
-                 center=step.center, fill=_fill(step))
+                 center=step.center, fill=_fill(step, self.tensor))
 
     def _RandomAffine(self, step):
+        self.fills(step)
         self.put(step, "RandomAffine", degrees=step.degrees, translate=step.translate, scale=step.scale,
-                 shear=step.shear, interpolation=_filter(step), center=step.center, fill=_fill(step))
+                 shear=step.shear, interpolation=_filter(step), center=step.center, fill=_fill(step, self.tensor))
 
     def _RandomPerspective(self, step):
+        self.fills(step)
         self.put(step, "RandomPerspective", distortion_scale=step.distortion_scale, p=step.p,
-                 interpolation=_filter(step), fill=_fill(step))
+                 interpolation=_filter(step), fill=_fill(step, self.tensor))
+
+    # ---- timm's
+
+    def _timm_RandomResizedCropAndInterpolation(self, step):
+        ways = step.interpolation if isinstance(step.interpolation, (tuple, list)) else [step.interpolation]
+        steered = {"min_object_covered": 0.0} if self.moved else {}
+        crops = [_ours("RandomResizedCrop", size=list(step.size), scale=step.scale, ratio=step.ratio,
+                       interpolation=_name_of_filter(way), **steered) for way in ways]
+        if len(crops) == 1:
+            self.put(step, "RandomResizedCrop", **crops[0].args)
+        else:
+            self.put(step, "RandomChoice", operations=crops)
+
+    def _timm_ToNumpy(self, step):
+        self.tensor = True
+
+    _timm_MaybePILToTensor = _timm_ToNumpy
+
+    def _timm_MaybeToTensor(self, step):
+        self._ToTensor(step)
+
+    def _timm_RandomErasing(self, step):
+        if (step.min_count, step.max_count, step.num_splits) != (1, 1, 0):
+            raise Untranslatable(step, "several parts, or a part of the batch left alone")
+        if step.rand_color:
+            raise Untranslatable(step, "mode='rand' fills with one random colour")
+        if self.stage != "normalized":
+            raise Untranslatable(step, "it comes before Normalize")
+        ratio = [math.exp(v) for v in step.log_aspect_ratio]
+        self.made.append(_ours("RandomErasing", p=step.probability, scale=[step.min_area, step.max_area], ratio=ratio,
+                               value=[0.0], noise=step.per_pixel))
 
     # ---- colours
 
@@ -338,16 +484,23 @@ class _Chain:
     # ---- policies
 
     def _AutoAugment(self, step):
+        self._no_rest(step)
         policy = getattr(step.policy, "value", step.policy)
-        self.put(step, "AutoAugment", policy=policy, interpolation=_filter(step), fill=_fill(step))
+        self.put(step, "AutoAugment", policy=policy, interpolation=_filter(step), fill=_fill(step, self.tensor))
 
     def _RandAugment(self, step):
+        self._no_rest(step)
         self.put(step, "RandAugment", num_ops=step.num_ops, magnitude=step.magnitude,
-                 num_magnitude_bins=step.num_magnitude_bins, interpolation=_filter(step), fill=_fill(step))
+                 num_magnitude_bins=step.num_magnitude_bins, interpolation=_filter(step), fill=_fill(step, self.tensor))
 
     def _TrivialAugmentWide(self, step):
+        self._no_rest(step)
         self.put(step, "TrivialAugmentWide", num_magnitude_bins=step.num_magnitude_bins, interpolation=_filter(step),
-                 fill=_fill(step))
+                 fill=_fill(step, self.tensor))
+
+    def _no_rest(self, step):
+        if self.moved:
+            raise Untranslatable(step, f"it moves pixels but no {' or '.join(sorted(self.moved))}, in torchvision neither")
 
     # ---- transforms made of others
 
@@ -363,9 +516,10 @@ class _Chain:
         self.put(step, "RandomOrder", operations=[self._one(step, inner) for inner in step.transforms])
 
     def _inner(self, step, transforms=None):
-        inner = _Chain(self.channels)
+        inner = _Chain(self.channels, self.moved, self.beside)
         inner.tensor = self.tensor
-        for transform in _flatten(step.transforms if transforms is None else transforms):
+        self.masks_get = None
+        for transform in flatten(step.transforms if transforms is None else transforms):
             inner.add(transform)
         if inner.stage != "pixels" or inner.channels != self.channels:
             raise Untranslatable(step, "what it holds changes the type or the channels of the image")

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/geometry_column.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/data/sample/step.h"
@@ -34,14 +35,21 @@ class MapRows : public Rows {
       if (!transform_entry(operation.op).adds_flip) continue;
       flip_ = find_column(this->schema(), kFlipColumn) - this->schema().data();
     }
-    RIDGELINE_CHECK(this->schema().size() == input_->schema().size() + (flip_ >= 0 ? 1 : 0),
-                    "a map adds the column of flips and no other");
+    const Column* geometry = find_column(this->schema(), kGeometryColumn);
+    const bool recorded_below = find_column(input_->schema(), kGeometryColumn) != nullptr;
+    RIDGELINE_CHECK(
+        this->schema().size() == input_->schema().size() + (flip_ >= 0 ? 1 : 0) + (geometry && !recorded_below ? 1 : 0),
+        "a map adds the columns of flips and of geometry and no other");
     const std::vector<std::string>& names = columns_of(node);
     const auto image = std::find(names.begin(), names.end(), kImageColumn);
     if (image == names.end()) return;
     image_ = image - names.begin();
-    const Column* boxes = find_column(this->schema(), kBoxesColumn);
     const auto changed = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    if (geometry && !changed(kGeometryColumn) && geometry->dtype == DType::bytes) {
+      geometry_ = geometry - this->schema().data();
+      goes_on_recording_ = recorded_below;
+    }
+    const Column* boxes = find_column(this->schema(), kBoxesColumn);
     if (!boxes || changed(kBoxesColumn) || boxes->dtype != DType::f32 || boxes->shape.rank() != 2 ||
         boxes->shape[1] != 4)
       return;
@@ -71,6 +79,7 @@ class MapRows : public Rows {
         const std::size_t index = columns_[i].index;
         Frame frame{.cell = cells[index], .row = info, .place = place_ + i, .work = &scratch.at(place_ + i)};
         if (image_ >= 0) take_boxes(cells, info, frame);
+        if (goes_on_recording_ && static_cast<std::ptrdiff_t>(i) == image_) take_geometry(cells, frame);
         frame.slot_bytes = columns_[i].bytes;
         for (std::size_t k = 0; k < steps_.size(); ++k) {
           op = &steps_[k].op;
@@ -88,6 +97,7 @@ class MapRows : public Rows {
     if (flip_ >= 0) cells[flip_] = dense_cell(&work.flip, DType::u8, {});
     if (image_ < 0) return info;
     Workspace& of_image = scratch.at(place_ + static_cast<std::size_t>(image_));
+    if (geometry_ >= 0) cells[geometry_] = bytes_cell(of_image.geometry.data(), of_image.geometry.size());
     if (boxes_ >= 0) put_boxes(of_image, cells);
     if (boxes_ >= 0 || info.objects) info.objects = &of_image.boxes;
     return info;
@@ -127,6 +137,11 @@ class MapRows : public Rows {
     copy_cell(cell, labels.data());
     frame.box_labels = &labels;
   }
+  void take_geometry(const Cell* cells, Frame& frame) const {
+    const Cell& cell = cells[geometry_];
+    frame.work->geometry.assign(reinterpret_cast<const char*>(cell.data), cell.bytes);
+    frame.geometry = &frame.work->geometry;
+  }
   void put_boxes(Workspace& work, Cell* cells) const {
     work.box_values.clear();
     for (const image::ObjectBox& box : work.boxes) {
@@ -145,6 +160,9 @@ class MapRows : public Rows {
   std::ptrdiff_t flip_ = -1;  // the column that draw_flip adds; -1: none
   // The image among the map's columns, whose geometry boxes follow, and the columns of the row; -1: none.
   std::ptrdiff_t image_ = -1, boxes_ = -1, box_labels_ = -1;
+  // The column that says what was done to the image; -1: none. It begins here, or below.
+  std::ptrdiff_t geometry_ = -1;
+  bool goes_on_recording_ = false;
 };
 
 }  // namespace

@@ -1,0 +1,312 @@
+"""Pictures with boxes, masks and key points: joint transforms of torchvision's v2, by the engine and by torchvision."""
+
+import io
+import os
+import random
+import unittest
+import warnings
+from unittest import mock
+
+import numpy as np
+
+import ridgeline
+from ridgeline import data
+from ridgeline.data import DataLoader
+from ridgeline.data._follow import Follow
+
+from any_sample_sets import Rows
+from joint_chains import Chain, lines_of, theirs
+from loader_support import torch, torchvision, v2
+from support import jpeg, needs_pillows_pixels
+
+from PIL import Image
+from torchvision import tv_tensors
+from torchvision.transforms.v2 import functional as F
+
+CHAINS = int(os.environ.get("RIDGELINE_RANDOM_CHAINS", "60"))
+SEED = int(os.environ.get("RIDGELINE_RANDOM_SEED", "1"))
+
+
+def picture(rng, height, width):
+    return jpeg(rng, height, width)
+
+
+def target(rng, height, width, count=3, form="XYXY", dtype=torch.float32):
+    top, left = rng.integers(0, height // 2, count), rng.integers(0, width // 2, count)
+    corners = np.stack([left, top, left + rng.integers(8, width // 2, count), top + rng.integers(8, height // 2, count)], 1)
+    boxes = F.convert_bounding_box_format(torch.from_numpy(corners.astype(np.float32)), tv_tensors.BoundingBoxFormat.XYXY,
+                                          tv_tensors.BoundingBoxFormat[form])
+    return {"boxes": tv_tensors.BoundingBoxes(boxes.to(dtype), format=form, canvas_size=(height, width)),
+            "masks": tv_tensors.Mask(torch.from_numpy(rng.integers(0, 9, (count, height, width), dtype=np.uint8))),
+            "semantic": tv_tensors.Mask(torch.from_numpy(rng.integers(0, 99, (height, width)))),
+            "points": tv_tensors.KeyPoints(torch.from_numpy(corners[:, :2].astype(np.float32)), canvas_size=(height, width)),
+            "labels": torch.arange(count), "name": f"{height}x{width}"}
+
+
+def samples(seed=0, count=4, **kinds):
+    """[(encoded picture, target)]"""
+    made = []
+    for i in range(count):
+        rng = np.random.default_rng([seed, i])
+        height, width = (int(side) for side in rng.integers(40, 90, 2))
+        made.append((picture(rng, height, width), target(rng, height, width, **kinds)))
+    return made
+
+
+def decoded(encoded):
+    return Image.open(io.BytesIO(encoded)).convert("RGB")
+
+
+def as_listed(batch):
+    return batch
+
+
+class Recorded:
+    """A loader's samples, one by one, and the engine's lines for each."""
+
+    def __init__(self, rows, transform, **options):
+        self.lines, follow = [], Follow.__call__
+
+        def noted(this, sample, geometry, name, put):
+            self.lines.append(lines_of(geometry))
+            return follow(this, sample, geometry, name, put)
+
+        with mock.patch.object(Follow, "__call__", noted):
+            loader = DataLoader(Rows(lambda i: rows[i], len(rows)), 2, transform=transform, collate_fn=as_listed, **options)
+            self.samples = [sample for batch in loader for sample in batch]
+
+
+class Moved(unittest.TestCase):
+    def assert_same_rest(self, mine, expected, message):
+        self.assertEqual(mine.keys(), expected.keys(), message)
+        for key, value in expected.items():
+            self.assertIs(type(mine[key]), type(value), f"{key} {message}")
+            if isinstance(value, torch.Tensor):
+                self.assertEqual((mine[key].dtype, mine[key].shape), (value.dtype, value.shape), f"{key} {message}")
+                self.assertTrue(torch.equal(mine[key], value), f"{key} {message}\n{mine[key]}\n{value}")
+                for name in ("canvas_size", "format"):
+                    self.assertEqual(getattr(mine[key], name, None), getattr(value, name, None), f"{key} {message}")
+            else:
+                self.assertEqual(mine[key], value)
+
+    def compare(self, rows, chain, blended=False, **options):
+        """Our samples, and torchvision's own transforms with the numbers that were drawn for ours."""
+        recorded = Recorded(rows, v2.Compose(chain), **options)
+        self.assertEqual(len(recorded.samples), len(rows))
+        for (encoded, beside), (pixels, rest), lines in zip(rows, recorded.samples, recorded.lines):
+            message = f"{chain} {lines}"
+            image, expected = theirs(chain, lines, (decoded(encoded), beside))
+            self.assert_same_rest(rest, expected, message)
+            expected_pixels = F.pil_to_tensor(image) if isinstance(image, Image.Image) else image
+            self.assertEqual((pixels.shape, pixels.dtype), (expected_pixels.shape, expected_pixels.dtype), message)
+            differ = (pixels.float() - expected_pixels.float()).abs()
+            # Floats are one rounding apart at most; sums of a warp that end near a whole number may round otherwise.
+            differing = int((differ > (1e-6 if pixels.is_floating_point() else 0)).sum())
+            self.assertLessEqual(differing, max(9, differ.numel() // 500) if blended else 0, message)
+        return recorded
+
+
+class RandomChains(Moved):
+    @needs_pillows_pixels
+    def test_pixels_boxes_and_masks_are_torchvisions_for_the_numbers_that_were_drawn(self):
+        for i in range(CHAINS):
+            draw = random.Random(SEED * 100003 + i)
+            chain = Chain(draw)
+            form, dtype = draw.choice(["XYXY", "XYWH", "CXCYWH"]), draw.choice([torch.float32, torch.float64])
+            with self.subTest(seed=SEED, chain=i):
+                self.compare(samples(i, form=form, dtype=dtype), chain.steps, chain.blended, seed=i)
+
+
+class Recipes(Moved):
+    def to_end(self, *steps):
+        return [*steps, v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.SanitizeBoundingBoxes(), v2.ToPureTensor()]
+
+    @needs_pillows_pixels
+    def test_torchvisions_recipes_for_detection(self):
+        mean = {tv_tensors.Image: (123, 117, 104), "others": 0}
+        self.compare(samples(), self.to_end(v2.RandomHorizontalFlip()))
+        self.compare(samples(), self.to_end(v2.RandomZoomOut(fill=mean), v2.RandomIoUCrop(), v2.RandomHorizontalFlip()))
+        self.compare(samples(), self.to_end(v2.RandomShortestSize((48, 64, 80), max_size=96), v2.RandomHorizontalFlip()))
+        self.compare(samples(), self.to_end(v2.ScaleJitter((96, 96)), v2.RandomCrop(64, pad_if_needed=True, fill=mean),
+                                            v2.RandomHorizontalFlip()))
+
+    @needs_pillows_pixels
+    def test_torchvisions_recipe_for_segmentation(self):
+        ignored = {tv_tensors.Image: 0, tv_tensors.Mask: 255, "others": 0}
+        chain = [v2.RandomResize(40, 90), v2.RandomHorizontalFlip(), v2.RandomCrop(48, pad_if_needed=True, fill=ignored),
+                 v2.ToImage(), v2.ToDtype({tv_tensors.Image: torch.float32, tv_tensors.Mask: torch.int64, "others": None},
+                                          scale=True)]
+        recorded = self.compare(samples(), chain)
+        self.assertTrue(any((rest["semantic"] == 255).any() for _, rest in recorded.samples))
+        self.assertIs(recorded.samples[0][1]["semantic"].dtype, torch.int64)
+
+    def test_default_collate_makes_batches_of_what_was_moved(self):
+        rows = [(encoded, {"mask": beside["semantic"], "n": i}) for i, (encoded, beside) in enumerate(samples())]
+        chain = v2.Compose([v2.Resize((32, 40)), v2.RandomHorizontalFlip(0.5), v2.ToImage(),
+                            v2.ToDtype(torch.float32, scale=True)])
+        (pixels, rest), = DataLoader(Rows(lambda i: rows[i], 4), 4, transform=chain)
+        self.assertEqual((pixels.shape, rest["mask"].shape, rest["n"].tolist()),
+                         ((4, 3, 32, 40), (4, 32, 40), [0, 1, 2, 3]))
+        apart, = DataLoader(Rows(lambda i: samples()[i], 4), 4, transform=chain, as_list=[(1, k) for k in (
+            "boxes", "masks", "points", "labels")])
+        self.assertEqual([boxes.canvas_size for boxes in apart[1]["boxes"]], [(32, 40)] * 4)
+
+    def test_a_sample_may_be_a_dict_or_a_mask_beside_a_picture(self):
+        chain = v2.Compose([v2.Resize((20, 30)), v2.RandomVerticalFlip(1.0)])
+        encoded, beside = samples()[0]
+        for rows, mask in [([{"image": encoded, "in": [{"mask": beside["semantic"]}]}], lambda b: b["in"][0]["mask"]),
+                           ([(encoded, beside["semantic"])], lambda b: b[1])]:
+            batch = next(iter(DataLoader(Rows(lambda i: rows[i], 1), 1, transform=chain)))
+            expected = F.vertical_flip(F.resize(beside["semantic"], [20, 30]))
+            self.assertTrue(torch.equal(mask(batch)[0], expected.as_subclass(torch.Tensor)))
+
+    def test_transforms_of_the_engine_move_boxes_too_and_exif_turns_them(self):
+        encoded, beside = samples(count=1)[0]
+        size = beside["boxes"].canvas_size
+        turned = decoded(encoded)
+        exif = Image.Exif()
+        for orientation in range(1, 9):
+            exif[0x0112] = orientation
+            out = io.BytesIO()
+            turned.save(out, "JPEG", exif=exif)
+            transform = [data.Decode(exif_orientation="apply"), data.Pad([1, 2, 3, 4])]
+            rows = Rows(lambda i: (out.getvalue(), {"mask": beside["semantic"], "boxes": beside["boxes"]}), 1)
+            pixels, rest = next(iter(DataLoader(rows, 1, transform=transform, collate_fn=lambda batch: batch[0])))
+            way = {2: lambda m: m[:, ::-1], 3: lambda m: m[::-1, ::-1], 4: lambda m: m[::-1], 5: lambda m: m.T,
+                   6: lambda m: np.rot90(m, -1), 7: lambda m: m.T[::-1, ::-1], 8: lambda m: np.rot90(m)}
+            expected = np.pad(way.get(orientation, lambda m: m)(beside["semantic"].numpy()), ((2, 4), (1, 3)))
+            self.assertTrue((rest["mask"].numpy() == expected).all(), orientation)
+            self.assertEqual(tuple(pixels.shape[-2:]), rest["boxes"].canvas_size)
+            # A mask that is a box shows where the box goes.
+            x0, y0, x1, y1 = (int(v) for v in beside["boxes"][0])
+            drawn = np.zeros(size, np.uint8)
+            drawn[y0:y1, x0:x1] = 1
+            at = np.argwhere(np.pad(way.get(orientation, lambda m: m)(drawn), ((2, 4), (1, 3))))
+            (top, left), (bottom, right) = at.min(0), at.max(0) + 1
+            self.assertEqual(rest["boxes"][0].tolist(), [left, top, right, bottom], orientation)
+
+    def test_what_was_drawn_does_not_depend_on_workers_and_goes_on_from_a_state(self):
+        chain = v2.Compose([v2.RandomIoUCrop(), v2.RandomHorizontalFlip(), v2.Resize((24, 24)), v2.SanitizeBoundingBoxes()])
+        rows = samples(count=8)
+
+        def made(loader):
+            return [(pixels, rest["boxes"]) for batch in loader for pixels, rest in batch]
+
+        def loader(workers):
+            return DataLoader(Rows(lambda i: rows[i], 8), 2, shuffle=True, seed=3, transform=chain, num_workers=workers,
+                              collate_fn=as_listed)
+
+        one = loader(1)
+        whole = made(one)
+        del one
+        first = loader(3)
+        stopped = iter(first)
+        seen = [sample for _ in range(2) for sample in next(stopped)]
+        state = first.state_dict()
+        del first, stopped  # another loader in this process would have another name for its data set
+        again = loader(2)
+        again.load_state_dict(state)
+        both = [(pixels, rest["boxes"]) for pixels, rest in seen] + made(again)
+        for (a, boxes_a), (b, boxes_b) in zip(whole, both, strict=True):
+            self.assertTrue(torch.equal(a, b) and torch.equal(boxes_a, boxes_b))
+
+
+class OwnTransforms(unittest.TestCase):
+    """Data sets of torchvision's that bring joint transforms."""
+
+    @classmethod
+    def setUpClass(cls):
+        import tempfile
+
+        cls.folder = tempfile.TemporaryDirectory(prefix="ridgeline-voc-")
+        cls.addClassCleanup(cls.folder.cleanup)
+        root = f"{cls.folder.name}/VOCdevkit/VOC2012"
+        for part in ("JPEGImages", "SegmentationClass", "Annotations", "ImageSets/Segmentation", "ImageSets/Main"):
+            os.makedirs(f"{root}/{part}")
+        names = []
+        for i in range(5):
+            rng = np.random.default_rng(i)
+            names.append(f"photo{i}")
+            with open(f"{root}/JPEGImages/{names[-1]}.jpg", "wb") as file:
+                file.write(picture(rng, 50, 60 + i))
+            Image.fromarray(rng.integers(0, 21, (50, 60 + i), dtype=np.uint8)).save(f"{root}/SegmentationClass/{names[-1]}.png")
+            with open(f"{root}/Annotations/{names[-1]}.xml", "w") as file:
+                file.write(f"<annotation><size><width>{60 + i}</width><height>50</height></size><object><name>dog</name>"
+                           f"<bndbox><xmin>{5 + i}</xmin><ymin>7</ymin><xmax>40</xmax><ymax>44</ymax></bndbox></object>"
+                           "</annotation>")
+        for part in ("Segmentation", "Main"):
+            with open(f"{root}/ImageSets/{part}/train.txt", "w") as file:
+                file.write("\n".join(names))
+
+    def wrapped(self, kind, chain):
+        return torchvision.datasets.wrap_dataset_for_transforms_v2(
+            getattr(torchvision.datasets, kind)(self.folder.name, "2012", "train", transforms=chain))
+
+    @needs_pillows_pixels
+    def test_the_engine_runs_them_and_gives_what_the_data_set_would(self):
+        chain = v2.Compose([v2.Resize((32, 40)), v2.RandomHorizontalFlip(1.0), v2.ToImage(),
+                            v2.ToDtype(torch.float32, scale=True)])
+        for kind in ("VOCSegmentation", "VOCDetection"):
+            dataset = self.wrapped(kind, chain)
+            for given, count in ((dataset, 5), (torch.utils.data.Subset(dataset, [3, 1]), 2)):
+                loader = DataLoader(given, 2, collate_fn=as_listed)
+                mine = [sample for batch in loader for sample in batch]
+                self.assertTrue(loader.stats())  # the engine made them
+                self.assertEqual(len(mine), count)
+                for i, (pixels, rest) in enumerate(mine):
+                    image, expected = given[i]
+                    self.assertIs(type(pixels), type(image))
+                    self.assertLess(float((pixels - image).abs().max()), 0.01)  # tensors and PIL resize apart
+                    for a, b in [(rest, expected)] if kind == "VOCSegmentation" else [
+                            (rest[key], expected[key]) for key in ("boxes", "labels")]:
+                        self.assertTrue(torch.equal(a, b) and type(a) is type(b))
+
+    def test_what_the_engine_has_nothing_for_runs_in_python_which_is_said(self):
+        dataset = self.wrapped("VOCSegmentation", v2.Compose([v2.ElasticTransform(), v2.Resize((8, 8)), v2.ToImage()]))
+        with self.assertWarnsRegex(UserWarning, "ElasticTransform cannot be translated.*run in Python"):
+            loader = DataLoader(dataset, 5)
+        (pixels, masks), = loader
+        self.assertEqual((pixels.shape, masks.shape, loader.stats()), ((5, 3, 8, 8), (5, 1, 8, 8), {}))
+
+
+class Refused(unittest.TestCase):
+    def assert_refused(self, words, row, transform, error=ridgeline.ArgumentError, **options):
+        with self.assertRaisesRegex(error, words), warnings.catch_warnings():
+            list(DataLoader(Rows(lambda i: row, 1), 1, transform=transform, collate_fn=as_listed, **options))
+
+    def test_by_name_and_reason(self):
+        encoded, beside = samples(count=1)[0]
+        boxes, mask = beside["boxes"], beside["semantic"]
+        for words, row, transform in [
+            ("ElasticTransform.*no such operation", (encoded, boxes), v2.ElasticTransform()),
+            ("RandAugment.*moves pixels but no Mask, in torchvision neither", (encoded, mask), v2.RandAugment()),
+            ("RandomIoUCrop.*no BoundingBoxes", (encoded, mask), v2.RandomIoUCrop()),
+            ("SanitizeBoundingBoxes.*no boxes", (encoded, 3), v2.SanitizeBoundingBoxes()),
+            ("Pad.*several numbers, masks take one", (encoded, mask), v2.Pad(3, fill=(1, 2, 3))),
+            (r"\[1\] is Image of tv_tensors beside the picture", (encoded, tv_tensors.Image(torch.zeros(3, 4, 4))),
+             v2.RandomHorizontalFlip()),
+            ("moves pixels in ways that image_geometry", (encoded, mask), data.RandAugment()),
+        ]:
+            with self.subTest(words):
+                self.assert_refused(words, row, transform)
+        self.assert_refused("follows one picture", {"a": encoded, "b": encoded, "mask": mask}, v2.CenterCrop(8),
+                            image=["a", "b"])
+        small = tv_tensors.Mask(torch.zeros(3, 4))
+        self.assert_refused(r"sample 0: its Mask lies on a canvas of 3x4, its picture has", (encoded, small),
+                            v2.CenterCrop(8), ridgeline.RunError)
+
+    def test_or_runs_in_python_as_a_whole_where_that_is_asked_for(self):
+        encoded, beside = samples(count=1)[0]
+        rows = Rows(lambda i: (encoded, {"mask": beside["semantic"], "boxes": beside["boxes"]}), 2)
+        chain = v2.Compose([v2.Lambda(lambda value: value), v2.Resize((20, 24)), v2.ToImage()])
+        with self.assertWarnsRegex(UserWarning, "Lambda cannot be translated.*on the whole sample"):
+            loader = DataLoader(rows, 2, transform=chain, untranslatable="python")
+        (pixels, rest), = loader
+        image, expected = chain((decoded(encoded), rows[0][1]))
+        self.assertTrue(torch.equal(pixels[0], image.as_subclass(torch.Tensor)))
+        self.assertTrue(torch.equal(rest["mask"][0], expected["mask"].as_subclass(torch.Tensor)))
+        self.assertTrue(torch.equal(rest["boxes"][0], expected["boxes"].as_subclass(torch.Tensor)))
+
+
+if __name__ == "__main__":
+    unittest.main()
