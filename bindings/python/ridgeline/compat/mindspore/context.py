@@ -47,7 +47,7 @@ REFUSED = {
 }
 _context = {"mode": GRAPH_MODE, "device_target": "CPU", "device_id": 0, "save_graphs": False, "save_graphs_path": "."}
 _parallel = {"device_num": 1, "global_rank": 0, "gradients_mean": True, "parallel_mode": ParallelMode.STAND_ALONE}
-_warned = set()
+_warned: set[str] = set()
 
 
 def warn_once(text):
