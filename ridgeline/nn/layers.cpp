@@ -4,6 +4,7 @@
 #include "ridgeline/core/location_text.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/nn/gradient_rules.h"
+#include "ridgeline/nn/layer_calls.h"
 
 namespace ridgeline::nn {
 namespace {
@@ -170,6 +171,21 @@ BatchNormResult batch_norm_of_rows(const ModelContext& context, Value x, Value g
 
 }  // namespace
 
+namespace {
+
+// A statistic as the calls before this one leave it, and what this one makes of it.
+Value newest(const Value& statistic) {
+  const LayerCalls* calls = LayerCalls::current();
+  return calls == nullptr ? statistic : calls->newest(statistic);
+}
+
+void move_statistic(const ModelContext& context, const Value& statistic, const Value& next) {
+  if (LayerCalls* calls = LayerCalls::current()) return calls->move(statistic, next);
+  context.builder.update(statistic, next);
+}
+
+}  // namespace
+
 Value batch_norm_layer(ModelContext& context, Value x, const BatchNormLayer& layer, const At& at) {
   const Shape channels = {channels_of(x, layer.name, at)};
   const Value gamma = context.parameter(layer.name + ".weight", channels, ones(), at);
@@ -179,26 +195,32 @@ Value batch_norm_layer(ModelContext& context, Value x, const BatchNormLayer& lay
   if (context.training && context.row_mask.defined()) {
     const GraphBuilder::Scope exact(context.builder, kExactScope);  // sums of squares, whatever the mode
     const GraphBuilder::Scope scope(context.builder, layer.name);
-    const BatchNormResult result = batch_norm_of_rows(context, x, gamma, beta, mean, variance, layer, at);
-    context.builder.update(mean, result.running_mean);
-    context.builder.update(variance, result.running_variance);
+    const BatchNormResult result =
+        batch_norm_of_rows(context, x, gamma, beta, newest(mean), newest(variance), layer, at);
+    move_statistic(context, mean, result.running_mean);
+    move_statistic(context, variance, result.running_variance);
     return result.y;
   }
   const GraphBuilder::Scope scope(context.builder, layer.name);
   if (!context.training) return batch_norm_eval(x, gamma, beta, mean, variance, layer.epsilon, at);
+  const Value newest_mean = newest(mean), newest_variance = newest(variance);
   const BatchNormResult result =
       context.statistics_ranks > 1
-          ? batch_norm_over_ranks(x, gamma, beta, mean, variance, layer, context.statistics_ranks, at)
-          : batch_norm_train(x, gamma, beta, mean, variance, {.momentum = layer.momentum, .epsilon = layer.epsilon},
-                             at);
-  context.builder.update(mean, result.running_mean);
-  context.builder.update(variance, result.running_variance);
+          ? batch_norm_over_ranks(x, gamma, beta, newest_mean, newest_variance, layer, context.statistics_ranks, at)
+          : batch_norm_train(x, gamma, beta, newest_mean, newest_variance,
+                             {.momentum = layer.momentum, .epsilon = layer.epsilon}, at);
+  move_statistic(context, mean, result.running_mean);
+  move_statistic(context, variance, result.running_variance);
   return result.y;
 }
 
 Value dropout_layer(ModelContext& context, Value x, const std::string& name, double keep_prob, const At& at) {
   if (!context.training || keep_prob == 1) return x;
-  const PhiloxKey key = philox_key(context.seed, name);
+  // A mask of its own at each call.
+  const LayerCalls* calls = LayerCalls::current();
+  const int earlier = calls == nullptr ? 0 : calls->earlier;
+  const std::string drawn = earlier == 0 ? name : name + "/" + std::to_string(earlier + 1);
+  const PhiloxKey key = philox_key(context.seed, drawn);
   context.builder.name_next(name);
   return dropout(x, context.step, keep_prob, key.k0 | std::uint64_t{key.k1} << 32, at);
 }

@@ -10,6 +10,7 @@
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/uniform_fill.h"
+#include "ridgeline/nn/layer_calls.h"
 
 namespace ridgeline::nn {
 namespace {
@@ -39,7 +40,33 @@ void fill_normal(PhiloxKey key, double deviation, std::uint64_t first_block, std
   }
 }
 
+// The argument of that name, of a layer that is called again; empty: it is declared for the first time.
+Value declared_before(GraphBuilder& builder, const std::string& name, const Shape& shape,
+                      const std::source_location& at) {
+  const LayerCalls* calls = LayerCalls::current();
+  const ValueId id = calls != nullptr && calls->earlier > 0 ? builder.graph().find_argument(name) : kNoValue;
+  if (id == kNoValue) return {};
+  const ValueType& type = builder.graph().value(id).type;
+  if (type.shape == shape) return builder.value(id);
+  throw Error("parameter " + name + " is " + type.to_string() + " at one call of its layer and " +
+              ValueType{type.dtype, shape}.to_string() + " at another" + behind_message(at));
+}
+
 }  // namespace
+
+Value LayerCalls::newest(const Value& statistic) const {
+  const auto found = moved_.find(statistic.id());
+  return found == moved_.end() ? statistic : found->second.next;
+}
+
+void LayerCalls::move(const Value& statistic, const Value& next) {
+  moved_.insert_or_assign(statistic.id(), Moved{statistic, next});
+}
+
+void LayerCalls::finish() {
+  for (const auto& [id, moved] : moved_) moved.statistic.builder().update(moved.statistic, moved.next);
+  moved_.clear();
+}
 
 Tensor initialize(const ParameterSpec& spec, std::uint64_t seed) {
   Tensor tensor(spec.dtype, spec.shape);
@@ -68,12 +95,14 @@ void initialize(const ParameterSpec& spec, std::uint64_t seed, Tensor& tensor) {
 }
 
 Value ModelContext::parameter(std::string name, Shape shape, Init init, const std::source_location& at) {
+  if (const Value known = declared_before(builder, name, shape, at); known.defined()) return known;
   const Value value = builder.param(name, {DType::f32, shape});
   parameters.push_back({.name = std::move(name), .shape = std::move(shape), .init = init, .where = Location::of(at)});
   return value;
 }
 
 Value ModelContext::statistic(std::string name, Shape shape, Init init, bool variance, const std::source_location& at) {
+  if (const Value known = declared_before(builder, name, shape, at); known.defined()) return known;
   const Value value = builder.state(name, {DType::f32, shape});
   parameters.push_back({.name = std::move(name),
                         .shape = std::move(shape),

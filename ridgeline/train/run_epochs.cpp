@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/train/callback/monitors.h"
 #include "ridgeline/train/estimator.h"
 #include "ridgeline/train/loop/interrupt.h"
 #include "ridgeline/train/run.h"
@@ -105,8 +106,10 @@ RunResult Run::train_epochs(std::int64_t epochs, const data::Dataset& dataset, s
   DatasetFeed feed(dataset, read, model_->network().columns);
   const std::int64_t images = dataset.batch_size() * model_->runs_per_step() * setup_.ranks.data_ranks();
   RunPlan plan{.loop = {.total_steps = asked_steps_, .steps_per_epoch = size, .loop = options.loop},
-               .lines = {.batch_size = images, .records = images * size, .loop = options.loop},
-               .middle = {callbacks.begin(), callbacks.end()}};
+               .lines = {.batch_size = images, .records = images * size, .loop = options.loop}};
+  // A LossMonitor ends a run whose loss is not finite with a text of its own: it looks before anybody else does.
+  for (Callback* callback : callbacks)
+    (dynamic_cast<LossMonitor*>(callback) != nullptr ? plan.first : plan.middle).push_back(callback);
   plan.lines.summary = std::min<std::int64_t>(size, plan.lines.summary);
   if (options.validation != nullptr) {
     model_->prepare_evaluation();

@@ -7,16 +7,17 @@
     model.train(16, rl.data.ImageFolder("flowers/train").shuffle().map(rl.data.RandomResizedCrop(224)).batch(64))
 
 `data` holds datasets, transforms and `DataLoader`, `nn` layers, models and losses, `optim` optimizers and schedules,
-`train` what trains, `graph` the ops of which graphs are made. Each is imported when it is first used.
+`train` what trains, `graph` the ops of which graphs are made, `compat` names of other systems. Each is imported when it
+is first used.
 """
 
 from ._core import ArgumentError, Error, InternalError, RunError, UnreachableError, __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import data, graph, nn, optim, train
+    from . import compat, data, graph, nn, optim, train
 
-_LATER = ("data", "graph", "nn", "optim", "train")
+_LATER = ("compat", "data", "graph", "nn", "optim", "train")
 
 __all__ = ["ArgumentError", "Error", "InternalError", "RunError", "UnreachableError", "__version__", *_LATER]
 

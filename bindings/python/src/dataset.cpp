@@ -15,6 +15,7 @@
 #include "ridgeline/data/draw/draw.h"
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/minddata/json.h"
+#include "ridgeline/data/minddata/operations.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/runtime/save.h"
 #include "ridgeline/data/source/sources.h"
@@ -267,6 +268,20 @@ void bind_dataset(nb::module_& m) {
   });
   m.def("from_minddata_json", [](const std::string& text) {
     return building([&] { return PyDataset{data::Dataset(data::from_minddata_json(text, {})), {}}; });
+  });
+  // The graph's own JSON, whose sources nobody opens.
+  m.def("minddata_as_json", [](const std::string& text) {
+    return building([&] { return data::to_json(data::from_minddata_json(text, {}), -1); });
+  });
+  m.def("minddata_transforms", [](const std::string& text) {
+    return building([&] {
+      Transforms made;
+      for (data::Transform& transform : data::transforms_of_minddata_json(text)) {
+        data::complete_args(transform.op, data::transform_entry(transform.op).args, transform.args);
+        made.push_back({std::move(transform), {}});
+      }
+      return made;
+    });
   });
   m.def("join", &join, nb::arg("op"), nb::arg("inputs"), nb::arg("weights"), nb::arg("count"), nb::arg("seed").none());
 

@@ -9,6 +9,7 @@
 #include "train/command.h"
 #include "train/graph_values.h"
 #include "train/model.h"
+#include "train/monitors.h"
 #include "train/network.h"
 #include "train/optimization.h"
 
@@ -87,6 +88,7 @@ NB_MODULE(_core, m) {
   bind_optimization(m);
   bind_network(m);
   bind_callback(m);
+  bind_monitors(m);
   bind_model(m);
   bind_command(m);
 }

@@ -6,6 +6,7 @@
 
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/node_names.h"
+#include "ridgeline/data/minddata/operations.h"
 #include "ridgeline/data/minddata/reader.h"
 
 namespace ridgeline::data {
@@ -138,6 +139,16 @@ std::string MindDataReader::join(const MindDataTree& object, const std::string& 
                    sampler.get<std::int64_t>("num_samples") == 0;
   if (!all) throw object.wrong("its sampler shares rows out or shuffles them: use samplers on the sources here");
   return graph_.add({.op = "concat", .inputs = std::move(inputs)});
+}
+
+std::vector<Transform> MindDataReader::operations(const MindDataTree& map) const {
+  std::vector<Transform> transforms;
+  for (const MindDataTree& operation : map.list("operations")) this->operation(operation, transforms);
+  return transforms;
+}
+
+std::vector<Transform> transforms_of_minddata_json(const std::string& text, const MindDataOptions& options) {
+  return MindDataReader(options).operations(MindDataTree::parse(text));
 }
 
 DataGraph from_minddata_json(const std::string& text, const MindDataOptions& options) {

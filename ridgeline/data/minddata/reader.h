@@ -15,6 +15,7 @@ class MindDataReader {
  public:
   explicit MindDataReader(const MindDataOptions& options) : options_(options) {}
   DataGraph read(const MindDataTree& root);
+  std::vector<Transform> operations(const MindDataTree& map) const;
 
  private:
   // Each adds nodes, with all below them, and returns the id of the upper one.

@@ -13,13 +13,13 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
+#include "ridgeline/graph/ir/text.h"
 #include "ridgeline/train/checkpoint/same_run.h"
 #include "ridgeline/train/ranks/ranks.h"
 
 namespace ridgeline::train {
 namespace {
 
-constexpr const char* kWeightsSuffix = ".safetensors";
 constexpr const char* kBreakpoint = "_breakpoint";
 
 // The first of prefix, prefix_1, prefix_2, ... that begins no file's name.
@@ -30,7 +30,7 @@ std::string free_prefix(const std::string& directory, const std::string& prefix)
   }
 }
 
-// What a file's name says: <prefix>[_<run>]-<epoch>_<step in epoch>[_breakpoint].safetensors.
+// What a file's name says: <prefix>[_<run>]-<epoch>_<step in epoch>[_breakpoint]<ending>.
 struct SavedName {
   std::int64_t run = 0, epoch = 0, step = 0;
   std::string prefix, path;
@@ -51,7 +51,7 @@ bool take(std::string_view& text, std::string_view word) {
   return true;
 }
 
-std::optional<SavedName> parsed(const std::string& path, const std::string& prefix) {
+std::optional<SavedName> parsed(const std::string& path, const std::string& prefix, const std::string& ending) {
   const std::string name = std::filesystem::path(path).filename().string();
   std::string_view rest = name;
   SavedName saved{.path = path};
@@ -68,17 +68,17 @@ std::optional<SavedName> parsed(const std::string& path, const std::string& pref
   const auto step = take_number(rest);
   if (!step) return std::nullopt;
   take(rest, kBreakpoint);
-  if (rest != kWeightsSuffix) return std::nullopt;
+  if (rest != ending) return std::nullopt;
   saved.epoch = *epoch;
   saved.step = *step;
   return saved;
 }
 
 // Of the last run under the prefix, the oldest first.
-std::vector<SavedName> saved_files(const std::string& directory, const std::string& prefix) {
+std::vector<SavedName> saved_files(const std::string& directory, const std::string& prefix, const std::string& ending) {
   std::vector<SavedName> files;
   for (const std::string& path : glob_files(glob_escape(directory + "/" + prefix) + "*")) {
-    if (std::optional<SavedName> saved = parsed(path, prefix)) files.push_back(std::move(*saved));
+    if (std::optional<SavedName> saved = parsed(path, prefix, ending)) files.push_back(std::move(*saved));
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.order() < b.order(); });
   std::erase_if(files, [last = files.empty() ? 0 : files.back().run](const SavedName& f) { return f.run != last; });
@@ -107,8 +107,9 @@ void CheckpointConfig::check() const {
   }
 }
 
-ModelCheckpoint::ModelCheckpoint(std::string prefix, std::string directory, const CheckpointConfig& config)
-    : prefix_(std::move(prefix)), directory_(std::move(directory)), config_(config) {
+ModelCheckpoint::ModelCheckpoint(std::string prefix, std::string directory, const CheckpointConfig& config,
+                                 CheckpointFiles files)
+    : prefix_(std::move(prefix)), directory_(std::move(directory)), config_(config), form_(std::move(files)) {
   if (prefix_.empty() || prefix_.find('/') != std::string::npos) {
     throw Error("The argument 'prefix' must be a name without '/', but got '" + prefix_ + "'", ErrorKind::usage);
   }
@@ -116,7 +117,7 @@ ModelCheckpoint::ModelCheckpoint(std::string prefix, std::string directory, cons
 }
 
 bool ModelCheckpoint::resume(Model& model, const std::function<void(const std::string&)>& warn) {
-  const std::vector<SavedName> files = saved_files(directory_, prefix_);
+  const std::vector<SavedName> files = saved_files(directory_, prefix_, form_.ending);
   std::vector<std::string> faults;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     std::optional<LoadedCheckpoint> loaded;
@@ -147,9 +148,15 @@ std::int64_t ModelCheckpoint::next_stop(std::int64_t step) const {
   return next_multiple(step, config_.save_checkpoint_steps);
 }
 
-void ModelCheckpoint::begin(RunContext&) {
+void ModelCheckpoint::begin(RunContext& context) {
   make_directories(directory_);
-  if (name_.empty()) name_ = free_prefix(directory_, prefix_);
+  if (name_.empty()) {
+    name_ = free_prefix(directory_, prefix_);
+    if (form_.graph && Ranks(context.model().session()).main()) {
+      write_file_atomically((std::filesystem::path(directory_) / (name_ + "-graph.meta")).string(),
+                            to_text(context.model().training_graph()));
+    }
+  }
   saved_at_ = -1;  // the run may be of another model
   saved_ = kept_ = std::chrono::steady_clock::now();
 }
@@ -187,7 +194,7 @@ void ModelCheckpoint::write(const RunContext& context, const char* suffix) {
   info.plan = model.kernel_plan();
   tell_run(model, info);
   latest_ = (std::filesystem::path(directory_) /
-             fmt::format("{}-{}_{}{}{}", name_, context.epoch(), context.step_in_epoch(), suffix, kWeightsSuffix))
+             fmt::format("{}-{}_{}{}{}", name_, context.epoch(), context.step_in_epoch(), suffix, form_.ending))
                 .string();
   write_checkpoint(latest_, info, tensors);
   saved_ = std::chrono::steady_clock::now();

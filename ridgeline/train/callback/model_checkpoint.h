@@ -2,6 +2,7 @@
 //
 // MindSpore's ModelCheckpoint: files <prefix>-<epoch>_<step in epoch>.safetensors in a directory, as often as a
 // CheckpointConfig says. The files are those of CheckpointSaver under other names; a new process goes on from them.
+// CheckpointFiles gives them the names of MindSpore's own: what they hold stays the same.
 #pragma once
 
 #include <chrono>
@@ -26,13 +27,19 @@ struct CheckpointConfig {
   void check() const;
 };
 
+struct CheckpointFiles {
+  std::string ending = ".safetensors";
+  bool graph = false;  // also <prefix>-graph.meta, once: the text of the training step
+};
+
 void print_warning(const std::string& text);  // to standard error
 
 class ModelCheckpoint : public SavesCheckpoints {
  public:
   // A prefix that names files in the directory when the first run begins becomes <prefix>_1, _2, ... A prefix with '/'
   // is an Error.
-  ModelCheckpoint(std::string prefix, std::string directory, const CheckpointConfig& config = {});
+  ModelCheckpoint(std::string prefix, std::string directory, const CheckpointConfig& config = {},
+                  CheckpointFiles files = {});
 
   // The newest file of that prefix that is whole, and of the last run under it, into the model: parameters, slots,
   // statistics, step, and where the data stand. The run goes on under the prefix of that file. After prepare_training()
@@ -64,6 +71,7 @@ class ModelCheckpoint : public SavesCheckpoints {
   std::string prefix_, directory_;
   std::string name_;  // the prefix of the files; empty before the first run
   CheckpointConfig config_;
+  CheckpointFiles form_;
   std::string latest_;
   std::vector<Saved> files_;
   std::int64_t saved_at_ = -1, kept_step_ = -1;

@@ -338,6 +338,18 @@ class Dataset:
     def __repr__(self) -> str:
         return self.to_text().rstrip()
 
+    def _repr_html_(self) -> str:
+        """In a notebook: its columns, and the graph before and after the passes."""
+        from html import escape
+
+        try:
+            rows = "".join(f"<tr><td>{escape(name)}</td><td>{dtype}</td><td>{list(shape)}</td></tr>"
+                           for name, dtype, shape in self.columns())
+            table = f"<table><tr><th>column</th><th>type</th><th>shape</th></tr>{rows}</table>"
+        except _core.Error as error:  # a source that is not there
+            table = f"<p>{escape(str(error))}</p>"
+        return table + self.to_svg()
+
     def __reduce__(self):
         if self._core.has_callbacks():
             raise TypeError("a dataset with callbacks cannot be pickled: they would be lost")

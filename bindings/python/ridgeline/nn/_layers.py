@@ -9,11 +9,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .._core import Value
+    from .._core import Init, Value
 
 
 class Layer:
-    """A layer: called with a value of the graph it adds its ops and gives another one.
+    """A layer: called with a value of the graph it adds its ops and gives another one. One with parameters that is
+    called again has the parameters of its first call.
 
     name: of its parameters and ops; None: after its kind and its turn, or its place in a `Sequential`
     """
@@ -73,15 +74,17 @@ class Conv(Layer):
     bias: whether a number is added to each channel
     norm: between the convolution and its activation
     activation: what follows it, one of `activations()`
-    weight_init, bias_init: how parameters begin, one of `inits()`, of the fans of the kernel
+    weight_init, bias_init: how parameters begin: one of `inits()`, of the fans of the kernel, or `normal(deviation)` or
+        `constant(value)`
     """
 
     _kind = "conv"
 
     def __init__(self, out: int, kernel: int | Sequence[int] = 3, stride: int | Sequence[int] = 1,
                  pad: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True,
-                 norm: BatchNorm | None = None, activation: str = "none", weight_init: str = "scaled_uniform",
-                 bias_init: str = "scaled_uniform", name: str | None = None) -> None:
+                 norm: BatchNorm | None = None, activation: str = "none",
+                 weight_init: str | Init = "scaled_uniform", bias_init: str | Init = "scaled_uniform",
+                 name: str | None = None) -> None:
         super().__init__(name)
         self.out, self.kernel, self.stride, self.pad, self.dilation = out, kernel, stride, pad, dilation
         self.groups, self.bias, self.norm, self.activation = groups, bias, norm, activation
@@ -98,22 +101,55 @@ class Conv(Layer):
                                 epsilon, self._where)
 
 
-class Dense(Layer):
-    """Rows [N,C] times weights [out,C], and a number added to each.
+class ConvTranspose(Layer):
+    """A convolution turned round, as PyTorch's ConvTranspose2d: [N,h,w,in] to [N,H,W,out], H = (h - 1) * stride -
+    top - bottom + dilation * (kernel - 1) + output_pad + 1.
 
-    out: numbers of a row of the result
+    out: channels of the result
+    kernel, stride, dilation: pixels, one number or (height, width)
+    pad: pixels of the result that are cut off, one number or (top, bottom, left, right)
+    output_pad: rows and columns that are added at its end, fewer than the stride
+    groups, bias, activation, weight_init, bias_init: as of `Conv`; fans count out * kernel as going in
+    """
+
+    _kind = "conv_transpose"
+
+    def __init__(self, out: int, kernel: int | Sequence[int] = 2, stride: int | Sequence[int] = 1,
+                 pad: int | Sequence[int] = 0, output_pad: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1,
+                 groups: int = 1, bias: bool = True, activation: str = "none",
+                 weight_init: str | Init = "scaled_uniform", bias_init: str | Init = "scaled_uniform",
+                 name: str | None = None) -> None:
+        super().__init__(name)
+        self.out, self.kernel, self.stride, self.pad, self.output_pad = out, kernel, stride, pad, output_pad
+        self.dilation, self.groups, self.bias, self.activation = dilation, groups, bias, activation
+        self.weight_init, self.bias_init = weight_init, bias_init
+
+    def _build(self, x, name):
+        return _core.layer_conv_transpose(x, name, self.out, self.kernel, self.stride, self.pad, self.output_pad,
+                                          self.dilation, self.groups, self.bias, self.activation, self.weight_init,
+                                          self.bias_init, self._where)
+
+
+class Dense(Layer):
+    """Numbers of the last axis [...,C] times weights [out,C], and a number added to each: [...,out].
+
+    out: numbers of the last axis of the result
+    bias: whether a number is added
     activation, weight_init, bias_init: as of `Conv`
     """
 
     _kind = "dense"
 
-    def __init__(self, out: int, activation: str = "none", weight_init: str = "scaled_uniform",
-                 bias_init: str = "scaled_uniform", name: str | None = None) -> None:
+    def __init__(self, out: int, bias: bool = True, activation: str = "none",
+                 weight_init: str | Init = "scaled_uniform", bias_init: str | Init = "scaled_uniform",
+                 name: str | None = None) -> None:
         super().__init__(name)
-        self.out, self.activation, self.weight_init, self.bias_init = out, activation, weight_init, bias_init
+        self.out, self.bias, self.activation = out, bias, activation
+        self.weight_init, self.bias_init = weight_init, bias_init
 
     def _build(self, x, name):
-        return _core.layer_dense(x, name, self.out, self.activation, self.weight_init, self.bias_init, self._where)
+        return _core.layer_dense(x, name, self.out, self.bias, self.activation, self.weight_init, self.bias_init,
+                                 self._where)
 
 
 class Dropout(Layer):
@@ -130,6 +166,23 @@ class Dropout(Layer):
 
     def _build(self, x, name):
         return _core.layer_dropout(x, name, self.keep_prob, self._where)
+
+
+class DropSamples(Layer):
+    """Drops whole samples, in training only, and divides those that stay by the probability: of a branch that is added
+    to its input (stochastic depth, Huang et al. 2016).
+
+    keep_prob: the probability, in (0, 1]
+    """
+
+    _kind = "drop_samples"
+
+    def __init__(self, keep_prob: float, name: str | None = None) -> None:
+        super().__init__(name)
+        self.keep_prob = keep_prob
+
+    def _build(self, x, name):
+        return _core.layer_drop_samples(x, name, self.keep_prob, self._where)
 
 
 class MaxPool(Layer):
@@ -236,6 +289,9 @@ class Activation(Layer):
 
     def __init__(self, activation: str) -> None:
         super().__init__()
+        if activation not in _core.activation_names():
+            raise _core.ArgumentError(f"unknown activation {activation!r} (allowed: "
+                                      f"{', '.join(_core.activation_names())})")
         self.activation = activation
 
     def _build(self, x, name):
@@ -247,6 +303,25 @@ class Relu(Activation):
 
     def __init__(self) -> None:
         super().__init__("relu")
+
+
+class Gelu(Activation):
+    """x times the normal distribution's share below x.
+
+    approximate: "none": by erf; "tanh": the approximation that some published models have
+    """
+
+    def __init__(self, approximate: str = "none") -> None:
+        if approximate not in ("none", "tanh"):
+            raise _core.ArgumentError(f"approximate of Gelu is {approximate!r} (allowed: 'none', 'tanh')")
+        super().__init__("gelu_tanh" if approximate == "tanh" else "gelu")
+
+
+class Silu(Activation):
+    """x times its sigmoid."""
+
+    def __init__(self) -> None:
+        super().__init__("silu")
 
 
 class Normalize(Layer):

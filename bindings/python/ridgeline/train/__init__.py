@@ -13,9 +13,10 @@ not. Training runs without Python's lock; callbacks run with it, on the thread t
 from .._core import RunView as Run
 from ._callbacks import Callback, Checkpoint, Progress
 from ._model import ClassProbability, Model, Result, WeightMatch, devices, metrics
+from ._show import StepGraph
 
-__all__ = ["Callback", "Checkpoint", "ClassProbability", "Model", "Progress", "Result", "Run", "WeightMatch",
-           "devices", "metrics"]
+__all__ = ["Callback", "Checkpoint", "ClassProbability", "Model", "Progress", "Result", "Run", "StepGraph",
+           "WeightMatch", "devices", "metrics"]
 
 
 def __dir__():

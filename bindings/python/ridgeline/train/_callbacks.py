@@ -76,7 +76,7 @@ class Progress(Callback):
         self._moves = self._file is None and _notebook() is not None or getattr(self._out, "isatty", bool)()
         self._since, self._from = time.monotonic(), run.step
         if _notebook() is not None and self._file is None:
-            self._display = _notebook().display("", display_id=True)
+            self._display = _notebook().display({"text/plain": ""}, raw=True, display_id=True)
 
     def next_stop(self, step: int) -> int | None:
         """So that a line that moves is drawn every `seconds`."""
@@ -89,7 +89,7 @@ class Progress(Callback):
         if run.loop_seconds > 0:
             self._rate = run.loop_steps / run.loop_seconds
         if self._moves and run.has_outputs:
-            self._draw(self._line(run))
+            self._draw(run)
 
     def epoch_end(self, run: Run) -> None:
         if not self._moves and run.has_outputs:
@@ -110,9 +110,12 @@ class Progress(Callback):
         return (f"epoch {run.epoch}  step {run.step}/{run.total_steps}  [{bar:<20}]  loss {run.loss:.4f}  "
                 f"lr {run.learning_rate:.3g}  {self._rate:.3g} steps/s  {left:.0f} s left")
 
-    def _draw(self, line):
+    def _draw(self, run):
+        line = self._line(run)
         if self._display is not None:
-            self._display.update({"text/plain": line}, raw=True)
+            bar = f'<progress value="{run.step}" max="{run.total_steps}"></progress> '
+            told = line.replace(line[line.index("["):line.index("]") + 3], "")
+            self._display.update({"text/plain": line, "text/html": f"{bar}<code>{told}</code>"}, raw=True)
         else:
             print("\r\x1b[K" + line, end="", file=self._out, flush=True)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from .. import _core
 from ..nn._layers import Layer, Sequential
 from ._callbacks import Checkpoint
+from ._show import StepGraph, html_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class Model:
     input_type: its type: "f32", "u8", ...
     class_names: by label, for predictions and exported models; None: those of the data that it is trained on
     precision: a precision mode such as "allow_mix_precision_bf16", or "O0" to "O3" or "auto"; None: f32
-    loss_scale: a number, "dynamic" or another text that the flag --loss_scale takes; None: the loss as it is
+    loss_scale: a number, "dynamic" or another text that the flag --loss_scale takes; (number, False): steps whose gradients
+        overflow are not left out; None: the loss as it is
     clip_value: each number of the gradients is cut to [-clip_value, clip_value]; 0: not
     clip_norm: all gradients are scaled to this norm where theirs is greater; 0: not
     accumulate: batches of a step
@@ -95,7 +97,7 @@ class Model:
                  optimizer: Optimizer | None = None, *, device: str = "cpu", seed: int = 1, name: str | None = None,
                  inputs: Sequence[str] | None = None, labels: str = "label", input_shape: Sequence[int] | None = None,
                  input_type: str = "f32", class_names: Sequence[str] | None = None, precision: str | None = None,
-                 loss_scale: float | str | None = None, clip_value: float = 0.0, clip_norm: float = 0.0,
+                 loss_scale: float | str | tuple[float, bool] | None = None, clip_value: float = 0.0, clip_norm: float = 0.0,
                  accumulate: int = 1, average: float = 0.0, threads: int = 0, reproducibility: str = "fast") -> None:
         if loss is not None and not isinstance(loss, _core.Loss):
             if not callable(loss):
@@ -217,10 +219,10 @@ class Model:
         return self._core.step
 
     @property
-    def graph(self) -> str:
+    def graph(self) -> StepGraph:
         """The training step as text, with the lines of the user's program; of a model that does not train, the
-        prediction."""
-        return self._core.graph_text()
+        prediction. A notebook draws it."""
+        return StepGraph(self._core.graph_text())
 
     def _first_input(self):
         return self._core.inputs()[0]
@@ -229,10 +231,7 @@ class Model:
         return f"<Model {self._core.net!r} on {self._core.device}, step {self.step}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{name}</td><td>{list(values.shape)}</td><td>{values.size:,}</td></tr>"
-                       for name, values in self.parameters().items())
-        return f"<p>{self!r}</p><table><tr><th>parameter</th><th>shape</th><th>numbers</th></tr>{rows}</table>".replace(
-            "<p><", "<p>&lt;").replace("></p>", "&gt;</p>")
+        return html_of(self)
 
 
 def devices() -> dict[str, str]:

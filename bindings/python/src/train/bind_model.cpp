@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +13,7 @@
 #include "../values.h"
 #include "callback.h"
 #include "model.h"
+#include "monitors.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/infer/model_file.h"
 #include "ridgeline/infer/onnx.h"
@@ -46,11 +48,13 @@ train::PrecisionOptions precision_of(const std::string& name, const std::string&
   return options;
 }
 
-// The text of a loss scale, or a number, which is a fixed one.
+// The text of a loss scale, or a number, which is a fixed one; or with it whether steps that overflow are dropped.
 std::optional<optim::LossScale> loss_scale_of(nb::handle given) {
   if (given.is_none()) return std::nullopt;
   double number = 0;
   if (std::string text; nb::try_cast(given, text)) return optim::parse_loss_scale(text);
+  if (std::pair<double, bool> fixed; nb::isinstance<nb::tuple>(given) && nb::try_cast(given, fixed))
+    return optim::LossScale::fixed(fixed.first, fixed.second);
   if (!PyBool_Check(given.ptr()) && nb::try_cast(given, number)) return optim::LossScale::fixed(number);
   throw Error("loss_scale is " + shown(nb::repr(given)) +
                   "; a number, 'dynamic', 'dynamic,INIT,FACTOR,WINDOW' or 'exponential,...' is meant",
@@ -186,8 +190,14 @@ nb::dict train(PyModel& model, std::int64_t epochs, const PyDataset& dataset, nb
   const nb::object view = nb::cast(PyRunView{.context = nullptr, .model = nb::borrow(owner)});
   std::vector<std::unique_ptr<PythonCallback>> own;
   std::vector<train::Callback*> pointers;
-  for (nb::handle callback : callbacks)
-    pointers.push_back(own.emplace_back(std::make_unique<PythonCallback>(callback, view)).get());
+  std::vector<std::shared_ptr<train::Callback>> natives;
+  for (nb::handle callback : callbacks) {
+    if (nb::isinstance<NativeCallback>(callback)) {
+      pointers.push_back(natives.emplace_back(nb::cast<const NativeCallback&>(callback).callback).get());
+    } else {
+      pointers.push_back(own.emplace_back(std::make_unique<PythonCallback>(callback, view)).get());
+    }
+  }
   const train::RunResult result =
       with_signals([&] { return model.train(epochs, dataset.dataset, keeping, pointers, epoch_options); });
   nb::cast<PyRunView&>(view).model.reset();
@@ -279,6 +289,26 @@ nb::dict load(PyModel& model, nb::handle from, const std::vector<std::string>& e
   return match_to_python(match);
 }
 
+// {name: array} of a file or a folder of checkpoints, without what optimizers keep; and the other way.
+nb::dict read_weights(nb::handle from) {
+  const std::string path = text_of(from);
+  std::vector<NamedTensor> tensors;
+  {
+    const nb::gil_scoped_release unlocked;
+    tensors = train::read_weights(path, {}).tensors;
+  }
+  nb::dict all;
+  for (const NamedTensor& t : tensors) all[to_python(t.name)] = to_numpy(t.tensor);
+  return all;
+}
+
+void write_weights(nb::handle to, nb::dict values) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, array] : values)
+    tensors.push_back({text_of(name), from_numpy("'" + text_of(name) + "'", array)});
+  write_safetensors(text_of(to), tensors);
+}
+
 void export_model(PyModel& model, nb::handle to) {
   const PyModel::Work work(model);
   const std::string path = text_of(to);
@@ -355,6 +385,8 @@ void bind_model(nb::module_& m) {
   m.def("make_model", &make_model, nb::arg("net"), nb::arg("loss").none(), nb::arg("optimizer").none(),
         nb::arg("settings"));
   m.def("model_defaults", &model_defaults);
+  m.def("read_weights", &read_weights);
+  m.def("write_weights", &write_weights);
   m.def("device_table", [] {
     nb::list list;
     for (const DeviceEntry* entry : devices())

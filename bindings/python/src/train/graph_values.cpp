@@ -11,8 +11,11 @@
 #include "../values.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/location_text.h"
+#include "ridgeline/graph/draw/draw.h"
 #include "ridgeline/graph/ir/builder.h"
+#include "ridgeline/graph/ir/forms.h"
 #include "ridgeline/graph/ir/op_def.h"
+#include "ridgeline/graph/ir/text.h"
 
 namespace ridgeline::python {
 namespace {
@@ -180,15 +183,6 @@ const std::string& BuildScope::name_of(nb::handle layer, const std::string& base
       ErrorKind::usage);
 }
 
-void BuildScope::declare(const std::string& name) {
-  if (declared_.insert(name).second) return;
-  throw Error("the layer " + name +
-                  " is called twice: its parameters are used at one place of a net, another place needs a layer of its "
-                  "own" +
-                  behind_message(user_line()),
-              ErrorKind::usage);
-}
-
 Location user_line() {
   static const std::string package = [] {
     const std::string file = shown(nb::module_::import_("ridgeline").attr("__file__"));
@@ -282,6 +276,14 @@ void bind_graph_values(nb::module_& m) {
         return "Value(" + v.builder(user_line()).graph().value(v.id()).type.to_string() + ")";
       });
   m.def("op_table", &op_table);
+  m.def("graph_svg", [](const std::string& text) {
+    const nb::gil_scoped_release unlocked;
+    return to_svg(parse_graph(text));
+  });
+  m.def("graph_entry_text", [](const std::string& text) {
+    const nb::gil_scoped_release unlocked;
+    return to_entry_text(parse_graph(text));
+  });
   const auto apply = [](const std::string& op, const std::vector<nb::object>& operands, nb::handle attributes,
                         nb::handle where) {
     std::vector<Value> results = apply_op(op, operands, attributes, line_of(where));

@@ -7,10 +7,10 @@
 #include <nanobind/nanobind.h>
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "ridgeline/nn/layer_calls.h"
 #include "ridgeline/nn/module.h"
 
 namespace ridgeline::python {
@@ -31,8 +31,9 @@ class BuildScope {
   // What the layer is called: the same at each call, `wish`, or "conv", "conv_1", ... in the order in which layers
   // without a name are called first. Keeps the layer until the scope ends. An Error where another one has the name.
   const std::string& name_of(nb::handle layer, const std::string& base, const std::string& wish);
-  // Of layers with parameters or random numbers, which have them once: an Error at the second call.
-  void declare(const std::string& name);
+  // How often the layer of that name, or the parameter, was called before in this scope. Counts the call.
+  int earlier_calls(const std::string& name) { return counted_[name]++; }
+  nn::LayerCalls& calls() { return calls_; }
 
  private:
   nn::ModelContext& context_;
@@ -40,7 +41,8 @@ class BuildScope {
   std::map<std::string, int> counts_;
   std::map<PyObject*, std::string> names_;
   std::map<std::string, nb::object> layers_;  // by name
-  std::set<std::string> declared_;
+  std::map<std::string, int> counted_;
+  nn::LayerCalls calls_;
 };
 
 // Of the frame that runs, or as layers keep it: (file, line, function).

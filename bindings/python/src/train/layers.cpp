@@ -1,4 +1,4 @@
-// Layers: the functions of nn/layers.h and nn/functional.h that need more than one op, with parameters declared in what
+// Layers of images and rows: the functions of nn/layers.h that need more than one op, with parameters declared in what
 // is being built. The classes of ridgeline.nn call them; their defaults are those of `layer_defaults`.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -6,71 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "../values.h"
-#include "graph_values.h"
-#include "ridgeline/core/error.h"
-#include "ridgeline/core/location_text.h"
-#include "ridgeline/nn/layers.h"
+#include "../arrays.h"
+#include "layer_building.h"
+#include "ridgeline/infer/weights.h"
 #include "ridgeline/nn/models.h"
 
 namespace ridgeline::python {
 namespace {
-
-using Integers = std::vector<std::int64_t>;
-
-[[noreturn]] void refuse(const std::string& what, nb::handle given, const std::string& meant) {
-  throw Error(what + " is " + shown(nb::repr(given)) + "; " + meant, ErrorKind::usage);
-}
-
-bool one_or_several(nb::handle given, Integers& values) {
-  std::int64_t one = 0;
-  if (PyBool_Check(given.ptr())) return false;
-  if (nb::try_cast(given, values)) return true;
-  if (!nb::try_cast(given, one)) return false;
-  values = {one};
-  return true;
-}
-
-nn::Extent extent_of(const std::string& what, nb::handle given) {
-  Integers values;
-  if (!one_or_several(given, values) || values.empty() || values.size() > 2)
-    refuse(what, given, "a number, or height and width");
-  return values.size() == 1 ? nn::Extent(values[0]) : nn::Extent(values[0], values[1]);
-}
-
-nn::Padding padding_of(const std::string& what, nb::handle given) {
-  Integers values;
-  if (one_or_several(given, values)) {
-    if (values.size() == 1) return {values[0]};
-    if (values.size() == 4) return {values[0], values[1], values[2], values[3]};
-  }
-  refuse(what, given, "a number of pixels for all sides, or top, bottom, left and right");
-}
-
-// Runs `build(context, at)` for the layer of that name, whose place in the user's program is `where`: ops, parameters
-// and Errors are of that line.
-template <class F>
-Value build_layer(const std::string& kind, const std::string& name, nb::handle where, F&& build) {
-  BuildScope& scope = BuildScope::current("the layer " + (name.empty() ? kind : name));
-  if (!name.empty()) scope.declare(name);
-  nn::ModelContext& context = scope.context();
-  const Location line = line_of(where);
-  const GraphBuilder::UserLine user(context.builder, line);
-  const std::size_t declared = context.parameters.size();
-  const nn::At at = nn::At::current();
-  try {
-    const Value result = build(context, at);
-    for (std::size_t i = declared; i < context.parameters.size(); ++i) context.parameters[i].where = line;
-    return result;
-  } catch (const Error& error) {
-    // Some of the layer's own Errors end with the line that called it, which is one of this file.
-    std::string text = error.what();
-    const std::string own = behind_message(at);
-    if (const std::size_t found = text.find(own); found != std::string::npos)
-      text.replace(found, own.size(), behind_message(line));
-    throw Error(text, ErrorKind::usage);
-  }
-}
 
 nn::BatchNormLayer norm_of(const std::string& name, double momentum, double epsilon) {
   return {.name = name, .momentum = momentum, .epsilon = epsilon};
@@ -78,9 +20,10 @@ nn::BatchNormLayer norm_of(const std::string& name, double momentum, double epsi
 
 Value conv(nb::handle x, const std::string& name, std::int64_t out, nb::handle kernel, nb::handle stride,
            nb::handle pad, nb::handle dilation, std::int64_t groups, bool bias, const std::string& activation,
-           const std::string& weight_init, const std::string& bias_init, const std::string& norm, double norm_momentum,
+           nb::handle weight_init, nb::handle bias_init, const std::string& norm, double norm_momentum,
            double norm_epsilon, nb::handle where) {
-  return build_layer("conv", name, where, [&](nn::ModelContext& context, const nn::At& at) {
+  const LayerInits inits(weight_init, bias_init);
+  return build_layer("conv", name, where, inits, [&](nn::ModelContext& context, const nn::At& at) {
     nn::ConvLayer layer{.name = name,
                         .out = out,
                         .kernel = extent_of("kernel of the layer " + name, kernel),
@@ -90,59 +33,91 @@ Value conv(nb::handle x, const std::string& name, std::int64_t out, nb::handle k
                         .groups = groups,
                         .bias = bias,
                         .activation = nn::activation_named(activation),
-                        .weight_init = nn::init_named(weight_init),
-                        .bias_init = nn::init_named(bias_init)};
+                        .weight_init = inits.weight.rule,
+                        .bias_init = inits.bias.rule};
     if (!norm.empty()) layer.norm = norm_of(norm, norm_momentum, norm_epsilon);
     return nn::conv_layer(context, value_of_python(x, "what the layer " + name + " reads"), layer, at);
   });
 }
 
-Value dense(nb::handle x, const std::string& name, std::int64_t out, const std::string& activation,
-            const std::string& weight_init, const std::string& bias_init, nb::handle where) {
-  return build_layer("dense", name, where, [&](nn::ModelContext& context, const nn::At& at) {
-    return nn::dense_layer(context, value_of_python(x, "what the layer " + name + " reads"),
-                           {.name = name,
-                            .out = out,
-                            .activation = nn::activation_named(activation),
-                            .weight_init = nn::init_named(weight_init),
-                            .bias_init = nn::init_named(bias_init)},
-                           at);
+Value conv_transpose(nb::handle x, const std::string& name, std::int64_t out, nb::handle kernel, nb::handle stride,
+                     nb::handle pad, nb::handle output_pad, nb::handle dilation, std::int64_t groups, bool bias,
+                     const std::string& activation, nb::handle weight_init, nb::handle bias_init, nb::handle where) {
+  const LayerInits inits(weight_init, bias_init);
+  return build_layer("conv_transpose", name, where, inits, [&](nn::ModelContext& context, const nn::At& at) {
+    return nn::conv_transpose_layer(context, value_of_python(x, "what the layer " + name + " reads"),
+                                    {.name = name,
+                                     .out = out,
+                                     .kernel = extent_of("kernel of the layer " + name, kernel),
+                                     .stride = extent_of("stride of the layer " + name, stride),
+                                     .pad = padding_of("pad of the layer " + name, pad),
+                                     .output_pad = extent_of("output_pad of the layer " + name, output_pad),
+                                     .dilation = extent_of("dilation of the layer " + name, dilation),
+                                     .groups = groups,
+                                     .bias = bias,
+                                     .activation = nn::activation_named(activation),
+                                     .weight_init = inits.weight.rule,
+                                     .bias_init = inits.bias.rule},
+                                    at);
+  });
+}
+
+Value dense(nb::handle x, const std::string& name, std::int64_t out, bool bias, const std::string& activation,
+            nb::handle weight_init, nb::handle bias_init, nb::handle where) {
+  const LayerInits inits(weight_init, bias_init);
+  return build_layer("dense", name, where, inits, [&](nn::ModelContext& context, const nn::At& at) {
+    return nn::linear_layer(context, value_of_python(x, "what the layer " + name + " reads"),
+                            {.name = name,
+                             .out = out,
+                             .bias = bias,
+                             .activation = nn::activation_named(activation),
+                             .weight_init = inits.weight.rule,
+                             .bias_init = inits.bias.rule},
+                            at);
   });
 }
 
 Value batch_norm(nb::handle x, const std::string& name, double momentum, double epsilon, nb::handle where) {
-  return build_layer("batch_norm", name, where, [&](nn::ModelContext& context, const nn::At& at) {
+  return build_layer("batch_norm", name, where, {}, [&](nn::ModelContext& context, const nn::At& at) {
     return nn::batch_norm_layer(context, value_of_python(x, "what the layer " + name + " reads"),
                                 norm_of(name, momentum, epsilon), at);
   });
 }
 
 Value dropout(nb::handle x, const std::string& name, double keep_prob, nb::handle where) {
-  return build_layer("dropout", name, where, [&](nn::ModelContext& context, const nn::At& at) {
+  return build_layer("dropout", name, where, {}, [&](nn::ModelContext& context, const nn::At& at) {
     return nn::dropout_layer(context, value_of_python(x, "what the layer " + name + " reads"), name, keep_prob, at);
   });
 }
 
+Value drop_samples(nb::handle x, const std::string& name, double keep_prob, nb::handle where) {
+  return build_layer("drop_samples", name, where, {}, [&](nn::ModelContext& context, const nn::At& at) {
+    return nn::drop_samples_layer(context, value_of_python(x, "what the layer " + name + " reads"), name, keep_prob,
+                                  at);
+  });
+}
+
 Value adaptive_avg_pool(nb::handle x, nb::handle size, nb::handle where) {
-  return build_layer("adaptive_avg_pool", "", where, [&](nn::ModelContext&, const nn::At& at) {
+  return build_layer("adaptive_avg_pool", "", where, {}, [&](nn::ModelContext&, const nn::At& at) {
     return nn::adaptive_avg_pool(value_of_python(x, "what adaptive_avg_pool reads"), extent_of("size", size), at);
   });
 }
 
 Value activate(nb::handle x, const std::string& activation, nb::handle where) {
-  return build_layer("activation", "", where, [&](nn::ModelContext&, const nn::At& at) {
+  return build_layer("activation", "", where, {}, [&](nn::ModelContext&, const nn::At& at) {
     return nn::activate(value_of_python(x, "what the activation reads"), nn::activation_named(activation), at);
   });
 }
 
 // A parameter of the user's own, as layers declare theirs.
-Value parameter(const std::string& name, const Integers& shape, const std::string& init, nb::handle constant,
+Value parameter(const std::string& name, const Integers& shape, nb::handle init, nb::handle constant,
                 nb::handle where) {
-  return build_layer("parameter", name, where, [&](nn::ModelContext& context, const nn::At& at) {
+  return build_layer("parameter", name, where, {}, [&](nn::ModelContext& context, const nn::At& at) {
     const Shape extents(shape);
     if (double value = 0; !constant.is_none() && nb::try_cast(constant, value))
       return context.parameter(name, extents, nn::constant(value), at);
-    return context.parameter(name, extents, nn::init_named(init)(nn::fans_of(extents, at)), at);
+    const GivenInit given = init_of(init);
+    return context.parameter(name, extents, given.value ? *given.value : given.rule(nn::fans_of(extents, at)), at);
   });
 }
 
@@ -175,7 +150,21 @@ nb::dict layer_defaults() {
   own["weight_init"] = rule_name(conv.weight_init);
   own["bias_init"] = rule_name(conv.bias_init);
   all["Conv"] = own;
+  const nn::ConvTransposeLayer turned;
   own = nb::dict();
+  own["kernel"] = pair(turned.kernel);
+  own["stride"] = pair(turned.stride);
+  own["pad"] = nb::cast(Integers{turned.pad.top, turned.pad.bottom, turned.pad.left, turned.pad.right});
+  own["output_pad"] = pair(turned.output_pad);
+  own["dilation"] = pair(turned.dilation);
+  own["groups"] = turned.groups;
+  own["bias"] = turned.bias;
+  own["activation"] = activation(turned.activation);
+  own["weight_init"] = rule_name(turned.weight_init);
+  own["bias_init"] = rule_name(turned.bias_init);
+  all["ConvTranspose"] = own;
+  own = nb::dict();
+  own["bias"] = dense.bias;
   own["activation"] = activation(dense.activation);
   own["weight_init"] = rule_name(dense.weight_init);
   own["bias_init"] = rule_name(dense.bias_init);
@@ -184,6 +173,20 @@ nb::dict layer_defaults() {
   own["momentum"] = norm.momentum;
   own["epsilon"] = norm.epsilon;
   all["BatchNorm"] = own;
+  const nn::LayerNormLayer layer_norm;
+  own = nb::dict();
+  own["axes"] = layer_norm.axes;
+  own["epsilon"] = layer_norm.epsilon;
+  all["LayerNorm"] = own;
+  const nn::GroupNormLayer group_norm;
+  own = nb::dict();
+  own["groups"] = group_norm.groups;
+  own["epsilon"] = group_norm.epsilon;
+  all["GroupNorm"] = own;
+  const nn::AttentionLayer attention;
+  own = nb::dict();
+  own["dropout_keep"] = attention.dropout_keep;
+  all["Attention"] = own;
   own = nb::dict();
   own["kernel"] = pair(pool.kernel);
   own["stride"] = pair(pool.stride);
@@ -206,7 +209,29 @@ nb::dict layer_defaults() {
 }  // namespace
 
 void bind_layers(nb::module_& m) {
+  nb::class_<Init>(m, "Init", "How a parameter begins: numbers that do not depend on its shape.")
+      .def("__repr__", [](const Init& init) {
+        return std::string(init.rule == Init::Rule::normal ? "normal" : "constant") + "(" +
+               shown(nb::repr(nb::cast(init.amount))) + ")";
+      });
+  m.def("init_normal", [](double deviation) {
+    if (!(deviation >= 0))
+      throw Error("the deviation of normal() is " + std::to_string(deviation) + "; 0 or more is meant",
+                  ErrorKind::usage);
+    return nn::normal(deviation);
+  });
+  m.def("first_values", [](const std::string& name, const Integers& shape, nb::handle init, const Integers& fan_shape,
+                           std::uint64_t seed) {
+    const GivenInit given = init_of(init);
+    nn::ParameterSpec spec{.name = name, .shape = Shape(shape)};
+    spec.init = given.value ? *given.value : given.rule(nn::fans_of(Shape(fan_shape), nn::At::current()));
+    return to_numpy(to_file(spec, nn::initialize(spec, seed)).clone());
+  });
+  m.def("init_constant", [](double value) { return nn::constant(value); });
   m.def("layer_conv", &conv);
+  m.def("layer_conv_transpose", &conv_transpose);
+  m.def("layer_drop_samples", &drop_samples);
+  bind_sequence_layers(m);
   m.def("layer_dense", &dense);
   m.def("layer_batch_norm", &batch_norm);
   m.def("layer_dropout", &dropout);

@@ -86,6 +86,7 @@ Value outputs_of(nn::ModelContext& context, const PyNet& net, const BatchForm& f
   for (const Value& input : inputs) arguments.append(nb::cast(input));
   const nb::object result = nb::steal(PyObject_CallObject(net.function->get().ptr(), nb::tuple(arguments).ptr()));
   if (!result.is_valid()) throw nb::python_error();
+  scope.calls().finish();
   if (Value value; nb::try_cast(result, value)) return value;
   throw Error("the net " + net.name + " gave " + shown(nb::repr(result)) + "; one value of the graph is meant",
               ErrorKind::usage);
@@ -96,6 +97,7 @@ Value loss_of_function(nn::ModelContext& context, const PyLoss& loss, Value outp
   const nb::gil_scoped_acquire locked;
   BuildScope scope(context);
   const nb::object result = loss.function->get()(nb::cast(outputs), labels.defined() ? nb::cast(labels) : nb::none());
+  scope.calls().finish();
   const Value value = value_of_python(result, "what the loss gave");
   const ValueType& type = value.type();
   if (type != ValueType{DType::f32, Shape{}} && type != ValueType{DType::f32, Shape{rows}}) {
@@ -119,6 +121,30 @@ Value declared_labels(nn::ModelContext& context, const BatchForm& form) {
       ErrorKind::usage);
 }
 
+// f32 [N]: of outputs [N,classes], or of those of every pixel [N,...,classes] the mean over a row's pixels. `mask`: 0
+// for rows that do not count; undefined: all do.
+Value cross_entropy_of_rows(Value outputs, Value labels, Value mask, double label_smoothing) {
+  if (outputs.shape().rank() == 2) return nn::softmax_cross_entropy(outputs, labels, mask, label_smoothing).loss;
+  const Value losses = nn::softmax_cross_entropy(outputs, labels, {}, label_smoothing).loss;
+  nn::AxesOptions pixels;
+  for (int axis = 1; axis < losses.shape().rank(); ++axis) pixels.axes.push_back(axis);
+  const Value by_row = nn::mean(losses, pixels);
+  return mask.defined() ? by_row * mask : by_row;
+}
+
+// The rows whose greatest output is the label's, counted; of outputs of pixels the share of each row's pixels.
+Value hits(GraphBuilder& builder, Value outputs, Value labels, Value mask) {
+  if (outputs.shape().rank() == 2) return builder.apply("argmax_accuracy", {outputs, labels, mask});
+  const Shape& shape = labels.shape();
+  const std::int64_t all = shape.elements(), rows = shape[0];
+  const Value of_pixels = nn::reshape(builder.apply("broadcast_to", {nn::reshape(mask, {rows, 1})},
+                                                    {{"shape", std::vector<std::int64_t>{rows, all / rows}}}),
+                                      {all});
+  return builder.apply("argmax_accuracy",
+                       {nn::reshape(outputs, {all, outputs.shape()[-1]}), nn::reshape(labels, {all}), of_pixels}) *
+         (static_cast<double>(rows) / static_cast<double>(all));
+}
+
 Value training_loss(nn::ModelContext& context, const PyNet& net, const PyLoss& loss, const BatchForm& form) {
   GraphBuilder& builder = context.builder;
   if (form.masked) context.row_mask = nn::cast(builder.input(nn::kMaskInput, {DType::u8, {form.rows}}), DType::f32);
@@ -126,8 +152,7 @@ Value training_loss(nn::ModelContext& context, const PyNet& net, const PyLoss& l
   const Value labels = declared_labels(context, form);
   if (loss.label_smoothing) {
     if (!labels.defined()) refuse_labels();
-    return nn::mean_of_rows(context,
-                            nn::softmax_cross_entropy(outputs, labels, context.row_mask, *loss.label_smoothing).loss);
+    return nn::mean_of_rows(context, cross_entropy_of_rows(outputs, labels, context.row_mask, *loss.label_smoothing));
   }
   const Value losses = loss_of_function(context, loss, outputs, labels, form.rows);
   if (of_rows(losses)) return nn::mean_of_rows(context, form.masked ? losses * context.row_mask : losses);
@@ -145,15 +170,16 @@ void evaluation(nn::ModelContext& context, const PyNet& net, const PyLoss& loss,
   if (loss.label_smoothing) {
     if (!labels.defined()) refuse_labels();
     const Value mask = builder.input(nn::kMaskInput, {DType::f32, {form.rows}});
-    builder.returns("loss_sum", nn::sum(nn::softmax_cross_entropy(outputs, labels, mask, *loss.label_smoothing).loss));
-    if (labels.dtype() == DType::i32) {
+    builder.returns("loss_sum", nn::sum(cross_entropy_of_rows(outputs, labels, mask, *loss.label_smoothing)));
+    const bool of_rows = outputs.shape().rank() == 2;
+    if (labels.dtype() == DType::i32) builder.returns("top_1", hits(builder, outputs, labels, mask));
+    if (labels.dtype() == DType::i32 && of_rows) {
       const std::int64_t classes = outputs.shape()[-1];
-      builder.returns("top_1", builder.apply("argmax_accuracy", {outputs, labels, mask}));
       builder.returns("top_5", builder.apply("top_k_accuracy", {outputs, labels, mask},
                                              {{"k", std::min<std::int64_t>(5, classes)}}));
     }
     builder.returns(nn::kRowsResult, nn::sum(mask));
-    builder.returns(infer::kLogits, outputs);
+    builder.returns(of_rows ? infer::kLogits : "output", outputs);
     return;
   }
   const Value losses = loss_of_function(context, loss, outputs, labels, form.rows);

@@ -1,0 +1,5 @@
+"""MindSpore's place of Tensor."""
+
+from .._tensor import Tensor
+
+__all__ = ["Tensor"]

@@ -1,0 +1,5 @@
+"""MindSpore's communication, of one rank."""
+
+from .management import get_group_size, get_local_rank, get_rank, init, release
+
+__all__ = ["get_group_size", "get_local_rank", "get_rank", "init", "release"]

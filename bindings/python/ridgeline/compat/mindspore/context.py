@@ -1,0 +1,145 @@
+"""MindSpore's context: mode, device, dumps of graphs. One for the process."""
+
+import warnings
+
+GRAPH_MODE, PYNATIVE_MODE = 0, 1
+
+
+class ParallelMode:
+    """How several ranks share the work. A Python program is one rank: STAND_ALONE."""
+
+    STAND_ALONE = "stand_alone"
+    DATA_PARALLEL = "data_parallel"
+    HYBRID_PARALLEL = "hybrid_parallel"
+    SEMI_AUTO_PARALLEL = "semi_auto_parallel"
+    AUTO_PARALLEL = "auto_parallel"
+    MODE_LIST = [STAND_ALONE, DATA_PARALLEL, HYBRID_PARALLEL, SEMI_AUTO_PARALLEL, AUTO_PARALLEL]
+
+
+_DEVICES = {"CPU": "cpu", "GPU": "cuda"}
+_RANKS = "a Python program trains as one rank; several train by the command line: ridgeline launch"
+# What has no effect here, and why.
+WITHOUT_EFFECT = {
+    "enable_graph_kernel": "ops are always fused where that pays",
+    "graph_kernel_flags": "ops are always fused where that pays",
+    "max_device_memory": "memory is planned before the first step",
+    "mempool_block_size": "memory is planned before the first step",
+    "variable_memory_max_size": "memory is planned before the first step",
+    "enable_reduce_precision": "amp_level of the Model says it",
+    "enable_sparse": "gradients are dense",
+    "max_call_depth": "functions are inlined",
+    "check_bprop": "gradients come from the engine's own table",
+    "reserve_class_name_in_scope": "ops have the names of their layers",
+    "auto_tune_mode": "kernels are chosen from measured tables",
+    "env_config_path": "there is no recorder",
+    "enable_compile_cache": "no step is compiled by another program",
+    "compile_cache_path": "no step is compiled by another program",
+    "runtime_num_threads": "threads= of ridgeline.train.Model says it",
+}
+# What would change a run and is not there.
+REFUSED = {
+    "enable_dump": "per-op dumps are flags of the command line: --dump_path",
+    "save_dump_path": "per-op dumps are flags of the command line: --dump_path",
+    "enable_profiling": "ridgeline train --trace writes a trace",
+    "profiling_options": "ridgeline train --trace writes a trace",
+    "pynative_synchronize": "models train as graphs",
+    "print_file_path": "callbacks print",
+}
+_context = {"mode": GRAPH_MODE, "device_target": "CPU", "device_id": 0, "save_graphs": False, "save_graphs_path": "."}
+_parallel = {"device_num": 1, "global_rank": 0, "gradients_mean": True, "parallel_mode": ParallelMode.STAND_ALONE}
+_warned: set[str] = set()
+
+
+def warn_once(text):
+    """One line for a process."""
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(text, stacklevel=3)
+
+
+def set_context(**kwargs):
+    """Sets `mode`, `device_target` ("CPU", "GPU", or a device of `ridgeline.train.devices()`), `device_id` (0),
+    `save_graphs` and `save_graphs_path` (the training step in the form of MindSpore's dumps)."""
+    for key, value in kwargs.items():
+        if key in WITHOUT_EFFECT:
+            warn_once(f"set_context({key}=...) has no effect: {WITHOUT_EFFECT[key]}")
+        elif key in REFUSED and value not in (False, None, ""):
+            raise ValueError(f"set_context({key}={value!r}): {REFUSED[key]}")
+        elif key in REFUSED:
+            pass
+        elif key not in _context:
+            raise ValueError(f"set_context() has no key '{key}' (allowed: {', '.join([*_context, *WITHOUT_EFFECT])})")
+        else:
+            _context[key] = _checked(key, value)
+
+
+def _checked(key, value):
+    if key == "mode" and value not in (GRAPH_MODE, PYNATIVE_MODE):
+        raise ValueError(f"The argument 'mode' must be GRAPH_MODE (0) or PYNATIVE_MODE (1), but got {value!r}")
+    if key == "device_target":
+        _device_of(value)
+    if key == "device_id" and value != 0:
+        raise ValueError(f"set_context(device_id={value!r}): there is one device, 0; CUDA_VISIBLE_DEVICES chooses it")
+    return value
+
+
+def _device_of(target):
+    from ...train import devices
+
+    if target == "Ascend":
+        raise ValueError("set_context(device_target='Ascend'): there is no such device here (allowed: CPU, GPU)")
+    name = _DEVICES.get(target, target)
+    if name not in devices():
+        raise ValueError(f"The argument 'device_target' is {target!r} (allowed: CPU, GPU, {', '.join(devices())})")
+    return name
+
+
+def device():
+    """The name of the device for `ridgeline.train.Model`."""
+    return _device_of(_context["device_target"])
+
+
+def get_context(attr_key):
+    """One of the values of set_context()."""
+    if attr_key not in _context:
+        raise ValueError(f"get_context() has no key '{attr_key}' (allowed: {', '.join(_context)})")
+    return _context[attr_key]
+
+
+def set_auto_parallel_context(**kwargs):
+    """What describes one rank is accepted; several train by the command line."""
+    accepted = {"device_num": 1, "global_rank": 0, "gradients_mean": True, "parameter_broadcast": None,
+                "parallel_mode": ParallelMode.STAND_ALONE, "full_batch": False, "gradient_fp32_sync": None,
+                "pipeline_stages": 1, "enable_parallel_optimizer": False, "auto_parallel_search_mode": None,
+                "all_reduce_fusion_config": None, "strategy_ckpt_load_file": "", "strategy_ckpt_save_file": ""}
+    for key, value in kwargs.items():
+        if key not in accepted:
+            raise ValueError(f"set_auto_parallel_context() has no key '{key}' (allowed: {', '.join(accepted)})")
+        if key == "parallel_mode" and value not in ParallelMode.MODE_LIST:
+            raise ValueError(f"The argument 'parallel_mode' is {value!r} (allowed: {', '.join(ParallelMode.MODE_LIST)})")
+        alone = accepted[key]
+        one_rank_alike = key in ("gradients_mean", "parallel_mode") and kwargs.get("device_num", 1) == 1 and \
+            value in (True, False, ParallelMode.STAND_ALONE, ParallelMode.DATA_PARALLEL)
+        if alone is not None and value != alone and not one_rank_alike:
+            raise ValueError(f"set_auto_parallel_context({key}={value!r}): {_RANKS}")
+        _parallel[key] = value
+
+
+def get_auto_parallel_context(attr_key):
+    """One of the values of set_auto_parallel_context()."""
+    if attr_key not in _parallel:
+        raise ValueError(f"get_auto_parallel_context() has no key '{attr_key}' (allowed: {', '.join(_parallel)})")
+    return _parallel[attr_key]
+
+
+def reset_auto_parallel_context():
+    """As at the beginning."""
+    _parallel.clear()
+    _parallel.update(device_num=1, global_rank=0, gradients_mean=True, parallel_mode=ParallelMode.STAND_ALONE)
+
+
+def mode_is_said():
+    """In PYNATIVE_MODE, once: how nets run."""
+    if _context["mode"] == PYNATIVE_MODE:
+        warn_once("PYNATIVE_MODE: nets are compiled as graphs, as in GRAPH_MODE, with the same numbers; "
+                  "dataset_sink_mode falls back to one step at a time")

@@ -1,0 +1,168 @@
+"""MindSpore's `ops`: functions of values, and Primitives that are made first and called then."""
+
+from .... import graph
+from .... import nn as here
+from .._names import lookup
+from .._values import GraphTensor, binary, operand
+
+
+def _pointwise(name, doc):
+    def function(x):
+        x = operand(x)
+        return GraphTensor(here.Activation(name)(x.lies) if name in _ACTIVATIONS else getattr(graph, name)(x.lies),
+                           x.images)
+
+    function.__name__, function.__doc__ = name, doc
+    return function
+
+
+_ACTIVATIONS = ("relu", "relu6", "sigmoid", "tanh", "silu")
+relu = _pointwise("relu", "The greater of each number and 0.")
+relu6 = _pointwise("relu6", "The same, and 6 at most.")
+sigmoid = _pointwise("sigmoid", "1 / (1 + exp(-x)).")
+tanh = _pointwise("tanh", "The hyperbolic tangent.")
+silu = _pointwise("silu", "x times its sigmoid.")
+exp = _pointwise("exp", "e to the power of each number.")
+log = _pointwise("log", "The natural logarithm.")
+sqrt = _pointwise("sqrt", "The square root.")
+abs = _pointwise("abs", "The distance from 0.")
+
+
+def add(x, y):
+    """Sums."""
+    return binary(graph.add, x, y)
+
+
+def sub(x, y):
+    """Differences."""
+    return binary(graph.sub, x, y)
+
+
+def mul(x, y):
+    """Products of numbers."""
+    return binary(graph.mul, x, y)
+
+
+def div(x, y):
+    """Quotients."""
+    return binary(graph.div, x, y)
+
+
+def maximum(x, y):
+    """The greater ones."""
+    return binary(graph.maximum, x, y)
+
+
+def minimum(x, y):
+    """The lesser ones."""
+    return binary(graph.minimum, x, y)
+
+
+def matmul(x, y):
+    """Products of matrices."""
+    return GraphTensor(here.matmul(operand(x).plain(), operand(y).plain()))
+
+
+def reshape(x, shape):
+    """The same numbers in another shape."""
+    return operand(x).reshape(shape)
+
+
+def transpose(x, perm):
+    """The axes in another order."""
+    return operand(x).transpose(perm)
+
+
+def flatten(x):
+    """[N,...] to [N,C]."""
+    x = operand(x)
+    return x.reshape(x.shape[0], -1) if x.ndim != 2 else x
+
+
+def concat(parts, axis=0):
+    """Values side by side along an axis."""
+    parts = [operand(p) for p in parts]
+    if parts[0].ndim == 4 and any(p.images for p in parts):
+        lie = GraphTensor(parts[0].as_images(), True).axis(axis)
+        return GraphTensor(here.concat([p.as_images() for p in parts], lie), True)
+    return GraphTensor(here.concat([p.plain() for p in parts], axis))
+
+
+def reduce_mean(x, axis=(), keep_dims=False):
+    """Means over axes; (): all."""
+    return operand(x).mean(axis, keep_dims)
+
+
+def reduce_sum(x, axis=(), keep_dims=False):
+    """Sums over axes; (): all."""
+    return operand(x).sum(axis, keep_dims)
+
+
+def softmax(x, axis=-1):
+    """Shares along an axis."""
+    x = operand(x)
+    return GraphTensor(here.softmax(x.lies, x.axis(axis)), x.images)
+
+
+def gelu(x, approximate="tanh"):
+    """x times the normal distribution's share below x."""
+    x = operand(x)
+    return GraphTensor(here.gelu(x.lies, approximate), x.images)
+
+
+def _primitive(name, function, *settings):
+    """A class whose arguments `settings` go to the function behind the operands."""
+
+    def __init__(self, *args, **named):
+        if len(args) > len(settings) or set(named) - set(settings):
+            raise TypeError(f"{name}() takes {', '.join(settings) or 'no arguments'}")
+        self._settings = {**dict(zip(settings, args)), **named}
+
+    def __call__(self, *operands):
+        return function(*operands, **self._settings)
+
+    return type(name, (), {"__init__": __init__, "__call__": __call__, "__doc__": function.__doc__, "__module__": __name__})
+
+
+ReLU, ReLU6, Sigmoid = _primitive("ReLU", relu), _primitive("ReLU6", relu6), _primitive("Sigmoid", sigmoid)
+Tanh, Exp, Log, Sqrt, Abs = (_primitive(n, f) for n, f in (("Tanh", tanh), ("Exp", exp), ("Log", log), ("Sqrt", sqrt),
+                                                           ("Abs", abs)))
+Add, TensorAdd, Sub, Mul = (_primitive(n, f) for n, f in (("Add", add), ("TensorAdd", add), ("Sub", sub), ("Mul", mul)))
+RealDiv, Div, Maximum, Minimum = (_primitive(n, f) for n, f in (("RealDiv", div), ("Div", div), ("Maximum", maximum),
+                                                                ("Minimum", minimum)))
+MatMul, Reshape, Transpose = _primitive("MatMul", matmul), _primitive("Reshape", reshape), _primitive("Transpose", transpose)
+Flatten, Concat = _primitive("Flatten", flatten), _primitive("Concat", concat, "axis")
+Softmax, GeLU = _primitive("Softmax", softmax, "axis"), _primitive("GeLU", gelu)
+
+
+class ReduceMean:
+    """Means over axes."""
+
+    def __init__(self, keep_dims=False):
+        self.keep_dims = keep_dims
+
+    def __call__(self, x, axis=()):
+        return reduce_mean(x, axis, self.keep_dims)
+
+
+class ReduceSum:
+    """Sums over axes."""
+
+    def __init__(self, keep_dims=False):
+        self.keep_dims = keep_dims
+
+    def __call__(self, x, axis=()):
+        return reduce_sum(x, axis, self.keep_dims)
+
+
+_GRAPH = "write it with ridgeline.graph, whose ops take the values of construct() as `.plain()`"
+REFUSED = {name: _GRAPH for name in ("Cast", "Gather", "OneHot", "Pad", "Split", "StridedSlice", "Squeeze", "ExpandDims",
+                                     "Conv2D", "BiasAdd", "MaxPool", "AvgPool", "BatchNorm", "Select", "Tile", "ArgMax",
+                                     "Argmax", "TopK", "Equal", "Less", "Stack", "BatchMatMul", "LRN", "Dropout")}
+REFUSED |= {"GradOperation": "Model trains; gradients of one's own are not there", "AllReduce": "ranks train by the "
+            "command line", "HyperMap": _GRAPH, "MultitypeFuncGraph": _GRAPH, "Custom": _GRAPH}
+
+
+def __getattr__(name):
+    places = {"operations": ".operations", "functional": ".functional"}
+    return lookup(__name__, name, places, REFUSED)

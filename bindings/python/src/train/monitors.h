@@ -1,0 +1,21 @@
+// bindings/python/src/train/monitors.h
+//
+// Callbacks of the library's own that Python hands to a training: MindSpore's monitors and its ModelCheckpoint.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+
+#include "ridgeline/train/loop/callback.h"
+
+namespace ridgeline::python {
+
+// One of them. The training it is given to borrows it for the call.
+struct NativeCallback {
+  std::shared_ptr<train::Callback> callback;
+};
+
+void bind_monitors(nanobind::module_& m);
+
+}  // namespace ridgeline::python

@@ -1,0 +1,584 @@
+"""Scripts that were written for MindSpore: imports, Cells, Model, callbacks, datasets, files."""
+
+import contextlib
+import io
+import os
+import pathlib
+import re
+import tempfile
+import unittest
+import unittest.mock
+import warnings
+
+import numpy as np
+
+import ridgeline as rl
+import ridgeline.compat.mindspore as ms
+import ridgeline.compat.mindspore.dataset as de
+import ridgeline.compat.mindspore.dataset.transforms.c_transforms as C2
+import ridgeline.compat.mindspore.dataset.vision.c_transforms as C
+import ridgeline.compat.mindspore.nn as nn
+from ridgeline.compat.mindspore import Tensor, context, ops
+from ridgeline.compat.mindspore.common import set_seed
+from ridgeline.compat.mindspore.train import callback as callbacks
+from ridgeline.compat.mindspore.train.loss_scale_manager import DynamicLossScaleManager, FixedLossScaleManager
+from ridgeline.compat.mindspore.train.model import Model
+from support import Folder, run_python
+from training_support import Folders, points
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+# The list of a talk about MindSpore's front end, with the module's name changed.
+IMPORTS = """
+import mindspore.nn as nn
+import mindspore.dataset as de
+from mindspore import Tensor, context
+from mindspore.context import ParallelMode
+from mindspore.nn.optim import Momentum
+from mindspore.train.callback import ModelCheckpoint
+from mindspore.train.callback import CheckpointConfig, Callback
+from mindspore.train.model import Model
+from mindspore.common import set_seed
+from mindspore.communication.management import init, get_rank, get_group_size
+from mindspore.train.loss_scale_manager import DynamicLossScaleManager, FixedLossScaleManager
+"""
+
+# A script as MindSpore's recipes write them.
+SCRIPT = IMPORTS + """
+import sys
+import numpy as np
+import mindspore.dataset.vision.c_transforms as C
+import mindspore.dataset.transforms.c_transforms as C2
+import mindspore.common.dtype as mstype
+from mindspore.train.callback import LossMonitor, TimeMonitor
+from mindspore.train.serialization import load_checkpoint, load_param_into_net
+
+
+class Net(nn.Cell):
+    def __init__(self, num_classes):
+        super(Net, self).__init__()
+        self.conv1 = nn.Conv2d(3, 8, 5, stride=2, pad_mode="same", has_bias=True)
+        self.bn1 = nn.BatchNorm2d(8)
+        self.relu = nn.ReLU()
+        self.max_pool2d = nn.MaxPool2d(kernel_size=3, stride=2, pad_mode="valid")
+        self.flatten = nn.Flatten()
+        self.fc1 = nn.Dense(8 * 5 * 5, num_classes)
+        self.dropout = nn.Dropout(keep_prob=0.65)
+
+    def construct(self, x):
+        x = self.max_pool2d(self.relu(self.bn1(self.conv1(x))))
+        return self.fc1(self.dropout(self.flatten(x)))
+
+
+def create_dataset(path, training=True):
+    data_set = de.ImageFolderDataset(path, shuffle=training, num_parallel_workers=2)
+    trans = [C.Decode(), C.Resize((24, 24), C.Inter.LINEAR), C.Normalize(mean=[127.5] * 3, std=[60.0] * 3), C.HWC2CHW()]
+    data_set = data_set.map(operations=trans, input_columns="image")
+    data_set = data_set.map(operations=C2.TypeCast(mstype.int32), input_columns="label")
+    return data_set.batch(10, drop_remainder=True)
+
+
+set_seed(1)
+context.set_context(mode=context.GRAPH_MODE, device_target="CPU", save_graphs=True, save_graphs_path=sys.argv[2] + "/ir")
+init()
+assert (get_rank(), get_group_size()) == (0, 1)
+context.set_auto_parallel_context(parallel_mode=ParallelMode.STAND_ALONE, device_num=1)
+ds_train = create_dataset(sys.argv[1])
+network = Net(3)
+loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
+rates = Tensor(np.linspace(0.05, 0.01, 20), mstype.float32)
+opt = Momentum(network.trainable_params(), rates, 0.9, weight_decay=1e-4)
+model = Model(network, loss, opt, metrics={"top_1_accuracy", "loss"}, loss_scale_manager=FixedLossScaleManager(128.0))
+config = CheckpointConfig(save_checkpoint_steps=ds_train.get_dataset_size(), keep_checkpoint_max=2)
+saver = ModelCheckpoint(prefix="checkpoint_net", directory=sys.argv[2], config=config)
+model.train(4, ds_train, callbacks=[TimeMonitor(ds_train.get_dataset_size()), LossMonitor(), saver],
+            dataset_sink_mode=False)
+print("evaluated", model.eval(create_dataset(sys.argv[1], False), dataset_sink_mode=False))
+other = Net(3)
+print("missing", load_param_into_net(other, load_checkpoint(saver.latest_ckpt_file_name)))
+for a, b in zip(network.get_parameters(), other.get_parameters()):
+    assert a.name == b.name and np.array_equal(a.asnumpy(), b.asnumpy()), a.name
+print(sorted(p.name for p in other.get_parameters()))
+"""
+
+
+def renamed(text):
+    return text.replace("mindspore", "ridgeline.compat.mindspore")
+
+
+class Network(nn.Cell):
+    """What tests train: images [N,3,8,8]."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, stride=2, pad_mode="same", has_bias=True)
+        self.norm = nn.BatchNorm2d(4)
+        self.pool = nn.MaxPool2d(2, 2)
+        self.scale = ms.Parameter(Tensor(np.full((1, 4, 1, 1), 1.5), ms.float32), name="scale")
+        self.fc = nn.Dense(16, 5)
+
+    def construct(self, x):
+        x = ops.relu(self.norm(self.conv(x))) * self.scale
+        return self.fc(self.pool(x).reshape(x.shape[0], -1))
+
+
+def images(rows=24, classes=5):
+    rng = np.random.default_rng(4)
+    return {"image": rng.normal(size=(rows, 3, 8, 8)).astype(np.float32),
+            "label": (np.arange(rows) % classes).astype(np.int32)}
+
+
+def data_of(arrays, batch=4, shuffle=False):
+    return de.NumpySlicesDataset(arrays, shuffle=shuffle).batch(batch, drop_remainder=True)
+
+
+def model_of(network, rate=0.05, **settings):
+    loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
+    return Model(network, loss, nn.Momentum(network.trainable_params(), rate, 0.9), **settings)
+
+
+class Usual(Folders):
+    """With the context as a program begins, and what is printed."""
+
+    def setUp(self):
+        super().setUp()
+        context._warned.clear()
+        self.addCleanup(context.set_context, mode=context.GRAPH_MODE, device_target="CPU", save_graphs=False)
+        set_seed(1)
+
+    def printed(self, call):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            call()
+        return out.getvalue().splitlines()
+
+
+@unittest.skipIf(torch is None, "no PyTorch")
+class BesidePytorch(Usual):
+    def test_a_net_of_cells_trains_as_pytorchs_on_images_nchw(self):
+        class There(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = torch.nn.Conv2d(3, 4, 3, stride=2)
+                self.norm = torch.nn.BatchNorm2d(4)
+                self.scale = torch.nn.Parameter(torch.full((1, 4, 1, 1), 1.5))
+                self.fc = torch.nn.Linear(16, 5)
+
+            def forward(self, x):  # "same": 0 in front, 1 behind
+                x = torch.relu(self.norm(self.conv(torch.nn.functional.pad(x, (0, 1, 0, 1))))) * self.scale
+                return self.fc(torch.nn.functional.max_pool2d(x, 2).flatten(1))
+
+        names = {"norm.gamma": "norm.weight", "norm.beta": "norm.bias", "norm.moving_mean": "norm.running_mean",
+                 "norm.moving_variance": "norm.running_var"}
+        torch.manual_seed(1)
+        there, network, arrays = There(), Network(), images()
+        state = there.state_dict()
+        for name, parameter in network.parameters_and_names():
+            parameter.set_data(state[names.get(name, name)].numpy().copy())
+        model = model_of(network)
+        there.eval()
+        np.testing.assert_allclose(model.predict(Tensor(arrays["image"])).asnumpy(),
+                                   there(torch.from_numpy(arrays["image"])).detach().numpy(), rtol=1e-4, atol=1e-5)
+        losses = []
+
+        class Kept(callbacks.Callback):
+            def step_end(self, run_context):
+                losses.append(float(run_context.original_args().net_outputs))
+
+        model.train(2, data_of(arrays), Kept(), dataset_sink_mode=False)
+        optimizer = torch.optim.SGD(there.parameters(), lr=0.05, momentum=0.9)
+        there.train()
+        self.assertEqual(len(losses), 12)
+        for i, loss in enumerate(losses):
+            part = slice(4 * (i % 6), 4 * (i % 6) + 4)
+            own = torch.nn.functional.cross_entropy(there(torch.from_numpy(arrays["image"][part])),
+                                                    torch.from_numpy(arrays["label"][part]).long())
+            self.assertAlmostEqual(loss, own.item(), places=3)
+            optimizer.zero_grad()
+            own.backward()
+            optimizer.step()
+        state = there.state_dict()
+        for name, parameter in network.parameters_and_names():
+            np.testing.assert_allclose(parameter.asnumpy(), state[names.get(name, name)].numpy(), rtol=2e-3, atol=2e-4,
+                                       err_msg=name)
+
+
+class Training(Usual):
+    def test_lines_are_mindspores_and_steps_count_in_their_epoch(self):
+        model = model_of(Network())
+        lines = self.printed(lambda: model.train(2, data_of(images()), [callbacks.LossMonitor(2), callbacks.TimeMonitor()],
+                                                 dataset_sink_mode=False))
+        shown = [re.sub(r"(loss is|time:) [\d.]+", r"\1 #", line) for line in lines]
+        self.assertEqual(shown, [*(f"epoch: 1 step: {s}, loss is #" for s in (2, 4, 6)),
+                                 "epoch time: # ms, per step time: # ms",
+                                 *(f"epoch: 2 step: {s}, loss is #" for s in (2, 4, 6)),
+                                 "epoch time: # ms, per step time: # ms"])
+
+    def test_a_loss_that_is_not_finite_ends_the_run_with_mindspores_error(self):
+        model = model_of(Network(), rate=1e30)
+        with self.assertRaisesRegex(ValueError, r"^epoch: 1 step: \d\. Invalid loss, terminating training\.$"):
+            self.printed(lambda: model.train(5, data_of(images()), callbacks.LossMonitor(0), dataset_sink_mode=False))
+
+    def test_checkpoints_have_mindspores_names_and_go_back_into_a_net(self):
+        network = Network()
+        config = callbacks.CheckpointConfig(save_checkpoint_steps=4, keep_checkpoint_max=2)
+        saver = callbacks.ModelCheckpoint("net", self.dir, config)
+        model_of(network).train(2, data_of(images()), saver, dataset_sink_mode=False)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["net-2_2.ckpt", "net-2_6.ckpt", "net-graph.meta"])
+        self.assertIn("graph @", pathlib.Path(self.path("net-graph.meta")).read_text())
+        self.assertEqual(saver.latest_ckpt_file_name, self.path("net-2_6.ckpt"))
+        found = ms.load_checkpoint(saver.latest_ckpt_file_name)
+        self.assertEqual(set(found), {name for name, _ in network.parameters_and_names()})
+        for name, parameter in network.parameters_and_names():
+            np.testing.assert_array_equal(found[name].asnumpy(), parameter.asnumpy())
+        again = callbacks.ModelCheckpoint("net", self.dir, config)
+        model_of(Network()).train(1, data_of(images()), again, dataset_sink_mode=False)
+        self.assertEqual(os.path.basename(again.latest_ckpt_file_name), "net_1-1_6.ckpt")
+        # The engine reads them, too.
+        plain = {p._engine_name: p.shape for p in network.get_parameters()}
+        self.assertEqual(set(rl._core.read_weights(saver.latest_ckpt_file_name)), set(plain))
+
+    def test_an_error_leaves_the_checkpoint_that_was_asked_for(self):
+        class Stumbles(callbacks.Callback):
+            def step_end(self, run_context):
+                if run_context.original_args().cur_step_num == 3:
+                    raise KeyError("mine")
+
+        saver = callbacks.ModelCheckpoint("e", self.dir, callbacks.CheckpointConfig(save_checkpoint_steps=100,
+                                                                                    exception_save=True))
+        with self.assertRaisesRegex(KeyError, "mine"):
+            model_of(Network()).train(1, data_of(images()), [Stumbles(), saver], dataset_sink_mode=False)
+        self.assertIn("e-1_3_breakpoint.ckpt", os.listdir(self.dir))
+
+    def test_evaluations_give_the_metrics_that_were_asked_for(self):
+        class Rows(nn.Metric):
+            def clear(self):
+                self.rows = 0
+
+            def update(self, outputs, labels):
+                assert outputs.shape == (len(labels.asnumpy()), 5)
+                self.rows += len(labels.asnumpy())
+
+            def eval(self):
+                return self.rows
+
+        network = Network()
+        model = model_of(network, metrics={"acc": nn.Accuracy(), "top5": "top_5_accuracy", "loss": nn.Loss(), "mine": Rows()})
+        data = de.NumpySlicesDataset(images(22), shuffle=False).batch(4)
+        found = model.eval(data, dataset_sink_mode=False)
+        self.assertEqual(found["mine"], 22)
+        self.assertEqual(found["top5"], 1.0)
+        logits = model.predict(Tensor(images(22)["image"])).asnumpy()
+        self.assertAlmostEqual(found["acc"], float((logits.argmax(1) == images(22)["label"]).mean()), places=6)
+        with self.assertRaisesRegex(ValueError, "'metrics' can not be None or empty"):
+            model_of(Network()).eval(data)
+
+    def test_the_same_seed_gives_the_same_bits(self):
+        def trained(seed):
+            set_seed(seed)
+            network = Network()
+            model_of(network).train(2, data_of(images(), shuffle=True), dataset_sink_mode=False)
+            return [p.asnumpy().tobytes() for p in network.get_parameters()]
+
+        self.assertEqual(trained(3), trained(3))
+        self.assertNotEqual(trained(3), trained(4))
+
+    def test_a_parameter_that_is_read_first_begins_no_otherwise(self):
+        def trained(read):
+            network = Network()
+            if read:
+                network.fc.weight.asnumpy()
+            model_of(network).train(1, data_of(images()), dataset_sink_mode=False)
+            return network.fc.weight.asnumpy().tobytes()
+
+        self.assertEqual(trained(False), trained(True))
+
+    def test_sinks_run_on_a_device_that_has_a_queue_and_fall_back_elsewhere_with_a_warning(self):
+        steps = {}
+
+        def ends(**settings):
+            context._warned.clear()
+            context.set_context(**{"mode": context.GRAPH_MODE, "device_target": "CPU", **settings})
+            seen = []
+
+            class Ends(callbacks.Callback):
+                def step_end(self, run_context):
+                    seen.append(run_context.original_args().cur_step_num)
+
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                network = Network()
+                model_of(network).train(2, data_of(images()), Ends())
+            steps[tuple(settings.items())] = [p.asnumpy() for p in network.get_parameters()]
+            return seen, [str(w.message) for w in told]
+
+        self.assertEqual(ends(device_target="simulated")[0], [6, 12])
+        self.assertEqual(ends(), (list(range(1, 13)), ["CPU does not support dataset_sink_mode: the dataset is not sunk"]))
+        seen, told = ends(mode=context.PYNATIVE_MODE, device_target="simulated")
+        self.assertEqual(seen, list(range(1, 13)))
+        self.assertEqual(len(told), 2)
+        self.assertIn("PYNATIVE_MODE does not support dataset_sink_mode", told[1])
+        sunk, _, stepped = steps.values()
+        for a, b in zip(sunk, stepped):
+            np.testing.assert_array_equal(a, b)
+
+    def test_loss_scales_are_the_engines(self):
+        for manager, setting in ((DynamicLossScaleManager(1024, 2, 50), "dynamic,1024,2,50"),
+                                 (DynamicLossScaleManager(), "dynamic,1.67772e+07,2,2000"),
+                                 (FixedLossScaleManager(64.0, drop_overflow_update=False), (64.0, False))):
+            self.assertEqual(manager._setting(), setting)
+            network = Network()
+            optimizer = nn.Momentum(network.trainable_params(), 0.05, 0.9,
+                                    loss_scale=64.0 if isinstance(manager, FixedLossScaleManager) else 1.0)
+            Model(network, nn.SoftmaxCrossEntropyWithLogits(True, "mean"), optimizer, amp_level="O2",
+                  loss_scale_manager=manager).train(1, data_of(images()), dataset_sink_mode=False)
+        with self.assertRaisesRegex(ValueError, "loss scale must be at least 1"):
+            FixedLossScaleManager(0.5)
+        network = Network()
+        with self.assertRaisesRegex(ValueError, "loss_scale=64"):
+            Model(network, None, nn.Momentum(network.trainable_params(), 0.05, 0.9, loss_scale=64.0))
+
+    def test_a_rate_of_steps_is_kept_to_the_millionth(self):
+        rates = [0.1 * (i + 1) / 50 for i in range(50)]
+        rates += [0.05 * (1 + np.cos(np.pi * (i // 50) / 10)) for i in range(500)]
+        network = Network()
+        optimizer = nn.Momentum(network.trainable_params(), Tensor(rates, ms.float32), 0.9)
+        for i in (0, 1, 25, 49, 50, 99, 100, 349, 549, 10000):
+            self.assertAlmostEqual(optimizer._rate.rate(i), rates[min(i, 549)], delta=2e-7)
+        with self.assertRaisesRegex(ValueError, "straight lines, more than 512: .*Cosine"):
+            nn.Momentum(network.trainable_params(), list(np.random.default_rng(1).random(5000)), 0.9)
+
+    def test_groups_decay_and_freeze_by_parameter(self):
+        network = Network()
+        network.conv.weight.requires_grad = False
+        weights = [p for p in network.trainable_params() if p.name.endswith("weight")]
+        rest = [p for p in network.trainable_params() if not p.name.endswith("weight") and p.name != "scale"]
+        optimizer = nn.SGD([{"params": weights, "weight_decay": 0.5}, {"params": rest, "lr": 0.0}], learning_rate=0.1)
+        before = {name: p.asnumpy().copy() for name, p in network.parameters_and_names()}
+        Model(network, nn.SoftmaxCrossEntropyWithLogits(True, "mean"), optimizer).train(
+            1, data_of(images()), dataset_sink_mode=False)
+        moved = {name for name, p in network.parameters_and_names() if not np.array_equal(p.asnumpy(), before[name])}
+        self.assertEqual(moved, {"fc.weight", "norm.moving_mean", "norm.moving_variance"})
+
+    def test_a_network_that_gives_its_own_loss_trains(self):
+        class WithLoss(nn.Cell):
+            def __init__(self, inner):
+                super().__init__(auto_prefix=False)
+                self.inner, self.loss = inner, nn.MSELoss()
+
+            def construct(self, x, target):
+                return self.loss(self.inner(x), target)
+
+        inner = nn.Dense(2, 1)
+        network = WithLoss(inner)
+        self.assertEqual([p.name for p in network.trainable_params()], ["weight", "bias"])
+        x = points()["point"]
+        target = (x @ np.array([[2.0], [-1.0]], np.float32) + 0.5).astype(np.float32)
+        inner.update_parameters_name("net.")
+        model = Model(network, optimizer=nn.Adam(network.trainable_params(), 0.05))
+        model.train(60, data_of({"x": x, "y": target}, 16), dataset_sink_mode=False)
+        np.testing.assert_allclose(inner.weight.asnumpy(), [[2, -1]], atol=0.05)
+
+    def test_stops_and_graphs_that_were_asked_for(self):
+        class Stop(callbacks.Callback):
+            def on_train_step_end(self, run_context):
+                args = run_context.original_args()
+                if args.cur_epoch_num == 1 and args.cur_step_num == 2:
+                    run_context.request_stop()
+
+        context.set_context(save_graphs=True, save_graphs_path=self.path("ir"))
+        model = model_of(Network())
+        model.train(1, data_of(images()), Stop(), dataset_sink_mode=False)
+        self.assertEqual(model._steps(), 2)
+        text = pathlib.Path(self.path("ir", "00_train_0000.ir")).read_text()
+        self.assertRegex(text, r"#IR entry      : @\S+\n#attrs")
+        self.assertIn("# In file " + __file__, text)
+
+
+class Files(Usual):
+    def test_cells_are_saved_loaded_exported_and_asked(self):
+        network, arrays = Network(), images(6)
+        ms.save_checkpoint(network, self.path("n"))
+        other = Network()
+        self.assertEqual(ms.load_param_into_net(other, ms.load_checkpoint(self.path("n.ckpt"))), [])
+        expected = network(Tensor(arrays["image"])).asnumpy()
+        self.assertEqual(expected.shape, (6, 5))
+        np.testing.assert_array_equal(other(Tensor(arrays["image"])).asnumpy(), expected)
+        ms.export(network, Tensor(arrays["image"]), file_name=self.path("m"), file_format="ONNX")
+        ms.export(network, Tensor(arrays["image"]), file_name=self.path("m"))
+        self.assertTrue(os.path.getsize(self.path("m.onnx")) > 0 and os.path.getsize(self.path("m.rdgm")) > 0)
+        with self.assertRaisesRegex(ValueError, r"Illegal file format TXT, it must be one of \['RDGM', 'ONNX'\]"):
+            ms.export(network, Tensor(arrays["image"]), file_name="x", file_format="TXT")
+        with self.assertRaisesRegex(ValueError, "'MINDIR'.*'RDGM'"):
+            ms.export(network, Tensor(arrays["image"]), file_name="x", file_format="MINDIR")
+
+    def test_values_that_are_set_behind_a_training_are_evaluated_and_not_trained_silently(self):
+        network = Network()
+        ms.save_checkpoint(network, self.path("first.ckpt"))
+        model = model_of(network, metrics={"loss"})
+        data = data_of(images())
+        before = model.eval(data)
+        model.train(3, data, dataset_sink_mode=False)
+        trained = model.eval(data)
+        self.assertLess(trained["loss"], before["loss"])
+        ms.load_param_into_net(network, ms.load_checkpoint(self.path("first.ckpt")))
+        self.assertAlmostEqual(model.eval(data)["loss"], before["loss"], places=5)
+        with self.assertRaisesRegex(RuntimeError, "a new Model trains"):
+            model.train(1, data, dataset_sink_mode=False)
+
+    def test_files_that_are_none_and_shapes_that_differ_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "does not exist"):
+            ms.load_checkpoint(self.path("none.ckpt"))
+        with open(self.path("mine.ckpt"), "wb") as file:
+            file.write(b"\x0a\x10conv.weight....." * 20)
+        with self.assertRaisesRegex(ValueError, "mine.ckpt.*converted there"):
+            ms.load_checkpoint(self.path("mine.ckpt"))
+        with self.assertRaisesRegex(RuntimeError, "same shape"):
+            ms.load_param_into_net(Network(), {"fc.bias": ms.Parameter(np.zeros(4), name="fc.bias")})
+
+
+class Refused(Usual):
+    def test_what_is_not_there_is_refused_by_name_with_what_to_use(self):
+        for statement, told in (
+                ("from ridgeline.compat.mindspore.nn import LSTM", "nn has no LSTM"),
+                ("from ridgeline.compat.mindspore import ms_function", "has no ms_function"),
+                ("from ridgeline.compat.mindspore.train.callback import SummaryCollector", "metrics.jsonl"),
+                ("from ridgeline.compat.mindspore.dataset import MindDataset", "ridgeline.data has sources"),
+                ("from ridgeline.compat.mindspore.dataset.vision.c_transforms import RandomRotation",
+                 "ridgeline.data.RandomRotation"),
+                ("from ridgeline.compat.mindspore.ops import operations as P; P.TopK", "ridgeline.graph")):
+            with self.subTest(statement), self.assertRaisesRegex(ImportError, told):
+                exec(statement, {})
+        with self.assertRaises(AttributeError):
+            nn.Nonsense
+
+    def test_arguments_that_cannot_be_honoured_are_refused(self):
+        network = Network()
+        for call, told in (
+                (lambda: context.set_context(device_target="Ascend"), "allowed: CPU, GPU"),
+                (lambda: context.set_context(mode=2), "'mode'"),
+                (lambda: context.set_context(nonsense=1), "no key 'nonsense'"),
+                (lambda: context.set_context(enable_profiling=True), "--trace"),
+                (lambda: context.set_auto_parallel_context(parallel_mode="auto_parallel", device_num=8), "one rank"),
+                (lambda: Model(network, amp_level="O2"), "'optimizer' can not be None when set 'amp_level'"),
+                (lambda: Model(network, nonsense=1), "'loss_scale_manager' or 'keep_batchnorm_fp32', but got 'nonsense'"),
+                (lambda: Model(network, nn.SoftmaxCrossEntropyWithLogits(True)), "reduction='none'"),
+                (lambda: model_of(network).train(0, data_of(images())), "'epoch' must be positive, but got 0"),
+                (lambda: model_of(network).train(1, data_of(images()), sink_size=0),
+                 "'sink_size' must be -1 or positive, but got 0"),
+                (lambda: callbacks.CheckpointConfig(0, 0, 0, 0), "can't be all 0"),
+                (lambda: callbacks.CheckpointConfig(save_checkpoint_steps=-1), "must be >= 0, but got -1"),
+                (lambda: callbacks.CheckpointConfig(async_save=True), "async_save"),
+                (lambda: callbacks.ModelCheckpoint("a/b"), "without '/'"),
+                (lambda: callbacks.LossMonitor(-1), "'per_print_times' must be int and >= 0, but got -1"),
+                (lambda: nn.Conv2d(3, 4, 3, pad_mode="full"), "allowed: same, valid, pad"),
+                (lambda: nn.BatchNorm2d(4, affine=False), "affine"),
+                (lambda: set_seed(-1), "must be >= 0")):
+            with self.subTest(told), self.assertRaisesRegex(ValueError, re.escape(told)):
+                call()
+
+    def test_a_dataset_of_another_model_and_columns_that_do_not_fit_are_refused(self):
+        data = data_of(images())
+        model_of(Network()).train(1, data, dataset_sink_mode=False)
+        with self.assertRaisesRegex(RuntimeError, "had been used in other model"):
+            model_of(Network()).train(1, data, dataset_sink_mode=False)
+        three = data_of({**images(), "more": np.zeros((24, 1), np.float32)})
+        with self.assertRaisesRegex(ValueError, "must have 2 columns.*has 3"):
+            model_of(Network()).train(1, three, dataset_sink_mode=False)
+        with self.assertRaisesRegex(ValueError, "in_channels=16"):
+            model_of(Network()).predict(Tensor(np.zeros((1, 3, 32, 32), np.float32)))
+
+    def test_numbers_of_a_value_in_construct_are_refused(self):
+        class Wrong(nn.Cell):
+            def construct(self, x):
+                return x if x.mean() > 0 else -x
+
+        with self.assertRaises(TypeError):
+            Wrong()(Tensor(np.ones((2, 3), np.float32)))
+
+    def test_communication_is_of_one_rank(self):
+        from ridgeline.compat.mindspore.communication import management
+
+        management.release()
+        with self.assertRaisesRegex(RuntimeError, "call init"):
+            management.get_rank()
+        management.init("nccl")
+        self.assertEqual((management.get_rank(), management.get_group_size()), (0, 1))
+        with unittest.mock.patch.dict(os.environ, {"RANK_SIZE": "8"}):
+            with self.assertRaisesRegex(RuntimeError, "RANK_SIZE is 8.*ridgeline launch"):
+                management.init()
+
+
+class Data(Folder):
+    def test_a_pipeline_of_files_is_the_engines(self):
+        data = de.ImageFolderDataset(self.dir, shuffle=False)
+        trans = [C.Decode(), C.Resize((24, 20)), C.RandomHorizontalFlip(0.5), C.Normalize([127.5] * 3, [60.0] * 3),
+                 C.HWC2CHW()]
+        data = data.map(trans, "image").map(C2.OneHot(3), "label").repeat(2).batch(8, drop_remainder=True)
+        self.assertEqual(data.get_col_names(), ["image", "label"])
+        self.assertEqual(data.output_shapes(), [[8, 3, 24, 20], [8, 3]])
+        self.assertEqual((data.get_dataset_size(), data.get_repeat_count(), data.num_classes()), (7, 2, 3))
+        self.assertEqual(data.get_class_indexing(), {f"class{i}": i for i in range(3)})
+        tree = de.serialize(data)
+        self.assertEqual(tree["op_type"], "Batch")
+        self.assertEqual(de.serialize(de.deserialize(tree)), tree)
+
+    def test_iterators_give_epochs_and_end_with_mindspores_error(self):
+        data = de.ImageFolderDataset(self.dir, shuffle=True)
+        it = data.create_dict_iterator(num_epochs=2, output_numpy=True)
+        for _ in range(2):
+            self.assertEqual(sorted(int(row["label"]) for row in it), [0] * 9 + [1] * 10 + [2] * 11)
+        with self.assertRaisesRegex(RuntimeError, "EOF buffer encountered. User tries to fetch data beyond the specified"):
+            for _ in it:
+                pass
+
+    def test_samplers_choose_rows_of_files_and_of_arrays(self):
+        rows = de.NumpySlicesDataset({"x": np.arange(10, dtype=np.int32)}, sampler=de.SubsetSampler([4, 2, 7]))
+        self.assertEqual([int(r["x"]) for r in rows.create_dict_iterator(1)], [4, 2, 7])
+        rows = de.NumpySlicesDataset(np.arange(10, dtype=np.int32), ["x"], shuffle=False, num_shards=2, shard_id=1)
+        self.assertEqual([int(r["x"]) for r in rows.create_dict_iterator(1)], [1, 3, 5, 7, 9])
+        files = de.ImageFolderDataset(self.dir, sampler=de.PKSampler(2, shuffle=True))
+        self.assertEqual(sorted(int(r["label"]) for r in files.create_dict_iterator(1)), [0, 0, 1, 1, 2, 2])
+        with self.assertRaisesRegex(RuntimeError, "sampler and shuffle"):
+            de.ImageFolderDataset(self.dir, shuffle=True, sampler=de.RandomSampler())
+
+    def test_generators_and_functions_of_python_are_rows(self):
+        class Source:
+            def __len__(self):
+                return 6
+
+            def __getitem__(self, index):
+                return np.full(3, index, np.float32), np.int32(index)
+
+        data = de.GeneratorDataset(Source(), ["a", "b"], shuffle=False).map(lambda a: a + 1, "a").batch(3)
+        first = next(iter(data.create_tuple_iterator(num_epochs=1)))
+        np.testing.assert_array_equal(first[0].asnumpy(), [[1] * 3, [2] * 3, [3] * 3])
+        self.assertEqual(first[1].asnumpy().tolist(), [0, 1, 2])
+
+    def test_the_import_list_and_a_training_script_run_with_the_modules_name_changed(self):
+        with tempfile.TemporaryDirectory() as out:
+            done = run_python(renamed(SCRIPT), self.dir, out, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+            lines = done.stdout.splitlines()
+            shown = [re.sub(r"(is|time:) [\d.]+", r"\1 #", line) for line in lines]
+            self.assertEqual(shown[:4], [f"epoch: 1 step: {s}, loss is #" for s in (1, 2, 3)] +
+                             ["epoch time: # ms, per step time: # ms"])
+            self.assertEqual(len(lines), 16 + 3)
+            self.assertRegex(lines[16], r"evaluated \{.*'top_1_accuracy': .*\}")
+            self.assertEqual(lines[17], "missing []")
+            self.assertEqual(lines[18], str(sorted(["conv1.weight", "conv1.bias", "bn1.gamma", "bn1.beta", "bn1.moving_mean",
+                                                    "bn1.moving_variance", "fc1.weight", "fc1.bias"])))
+            self.assertEqual(sorted(os.listdir(out)), ["checkpoint_net-3_3.ckpt", "checkpoint_net-4_3.ckpt",
+                                                       "checkpoint_net-graph.meta", "ir"])
+
+    def test_nothing_is_imported_before_it_is_used(self):
+        done = run_python("import sys, ridgeline.compat.mindspore\n"
+                          "print([m for m in sys.modules if m.startswith('ridgeline.compat.mindspore.') or m == 'numpy'])")
+        self.assertEqual(done.stdout.strip(), "['ridgeline.compat.mindspore._names']", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
