@@ -176,6 +176,16 @@ Tensor from_numpy(const std::string& what, nb::handle values, DType dtype) {
 }
 Tensor from_numpy(const std::string& what, nb::handle values) { return copy_of(what, as_array(what, values)); }
 
+Tensor from_array(const std::string& what, nb::handle array) {
+  if (nb::hasattr(array, "__array_interface__")) return from_numpy(what, array);
+  nb::ndarray<nb::ro, nb::device::cpu> view;
+  if (nb::try_cast(array, view)) return copy_of(what, array);
+  throw Error(what +
+                  " cannot be read: it lies in the memory of another device, or is still differentiated (PyTorch: "
+                  ".detach().cpu())",
+              ErrorKind::usage);
+}
+
 Tensor column_of(const std::string& name, nb::handle values) {
   if (PyList_Check(values.ptr()) || PyTuple_Check(values.ptr())) {
     const nb::object first = nb::len(values) > 0 ? nb::object(values[0]) : nb::none();
