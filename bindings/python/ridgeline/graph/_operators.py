@@ -277,3 +277,27 @@ def numpy_function(function, method, given, options):
     way = name if method == "__call__" else f"{name}.{method}"
     return refuse(f"NumPy's {way} is no op of a graph{' with ' + ', '.join(options) if options else ''}: "
                   "ridgeline.graph lists the ops")
+
+
+def _reduction(name):
+    return lambda x, axis=None, keepdims=False: reduce(name, x, axis, keepdims)
+
+
+# NumPy's other functions that are an op, or a method of values.
+_CALLS = {
+    "sum": _reduction("sum"), "mean": _reduction("mean"), "max": _reduction("max"), "amax": _reduction("max"),
+    "min": _reduction("min"), "amin": _reduction("min"), "where": where,
+    "reshape": lambda x, newshape: reshape(x, newshape if isinstance(newshape, (tuple, list)) else [newshape]),
+    "transpose": lambda x, axes=None: transpose(x, axes or []),
+    "concatenate": lambda values, axis=0: op("concat", *values, axis=axis),
+}
+
+
+def numpy_call(function, given, options):
+    made = _CALLS.get(function.__name__)
+    if made is None:
+        return refuse(f"NumPy's {function.__name__} is no op of a graph: ridgeline.graph lists the ops")
+    try:
+        return made(*given, **options)
+    except TypeError as error:
+        return refuse(f"NumPy's {function.__name__} of values: {error}")

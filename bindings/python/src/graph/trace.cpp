@@ -10,7 +10,7 @@
 #include "../train/graph_values.h"
 #include "../values.h"
 #include "ridgeline/core/error.h"
-#include "ridgeline/graph/ir/text.h"
+#include "ridgeline/graph/ir/function_names.h"
 
 namespace ridgeline::python {
 namespace {
@@ -36,29 +36,10 @@ bool same_numbers(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
 }
 
-// Gives the functions of a body, and theirs, names that mean one body each in all of `taken`.
-void name_apart(Graph& body, std::map<std::string, std::string>& taken) {
-  std::map<std::string, Graph> functions;
-  std::map<std::string, std::string> renamed;
-  for (auto& [name, function] : body.functions) {
-    name_apart(function, taken);
-    const std::string text = to_text(function, {.locations = false});
-    std::string own = name;
-    for (int n = 1; !taken.try_emplace(own, text).second && taken.at(own) != text; ++n) own = numbered_name(name, n);
-    renamed[name] = own;
-    function.name = own;
-    functions.emplace(own, std::move(function));
-  }
-  body.functions = std::move(functions);
-  for (Node& node : body.nodes) {
-    if (node.op == "call") node.attributes.set("function", renamed.at(node.attributes.string("function")));
-  }
-}
-
 }  // namespace
 
 FunctionTrace::FunctionTrace(const std::string& name, nb::object code)
-    : builder_(std::make_unique<GraphBuilder>(name)), code_(std::move(code)), functions_{{name, ""}} {}
+    : builder_(std::make_unique<GraphBuilder>(name)), code_(std::move(code)), functions_{{name, "the function itself"}} {}
 
 Value FunctionTrace::argument(const std::string& name, const Tensor& tensor) {
   std::string own = name;
@@ -98,18 +79,24 @@ std::vector<Value> FunctionTrace::call(const std::string& name, const PyGraph& b
     constants_.push_back({nb::none(), tensor, argument(wish, tensor)});
     values.push_back(constants_.back().value);
   }
-  Graph own;
-  own.functions.emplace(name, graph);
-  name_apart(own, functions_);
+  // Functions of other bodies may have the same name in Python.
+  Graph own = graph;
+  name_functions_apart(own, functions_);
+  own.name = name_for(own, name, functions_);
   const Location where = user_line();
   const CallerFrames frames(*builder_, code());
-  return building(
-      [&] { return builder_->call(own.functions.begin()->first, own.functions.begin()->second, values, where); });
+  return building([&] { return builder_->call(own.name, own, values, where); });
 }
 
 PyGraph FunctionTrace::finish(const std::vector<Value>& results) {
+  Location where;  // of the function
+  if (!code_.is_none()) {
+    where = {.file = shown(code_.attr("co_filename")),
+             .line = nb::cast<std::uint32_t>(code_.attr("co_firstlineno")),
+             .function = shown(code_.attr("co_name"))};
+  }
   for (std::size_t i = 0; i < results.size(); ++i)
-    builder_->returns(numbered_name("result", static_cast<int>(i)), results[i], Location{});
+    builder_->returns(numbered_name("result", static_cast<int>(i)), results[i], where);
   Graph graph = builder_->finish();
   // The constants stand where they were read first; a function's own arguments come before them.
   std::vector<ValueId> last;

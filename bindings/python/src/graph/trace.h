@@ -4,12 +4,12 @@
 // own, whose values are kept beside the graph. All functions need the interpreter's lock.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "place.h"
+#include "ridgeline/graph/ir/function_names.h"
 #include "ridgeline/graph/ir/graph.h"
 
 namespace ridgeline::python {
@@ -53,7 +53,7 @@ class FunctionTrace final : public Place {
   std::unique_ptr<GraphBuilder> builder_;
   nb::object code_;
   std::vector<Constant> constants_;
-  std::map<std::string, std::string> functions_;  // text of the body by name
+  FunctionTexts functions_;
 };
 
 }  // namespace ridgeline::python

@@ -218,7 +218,14 @@ void bind_numbers(nb::class_<Value>& type) {
             return written("numpy_function")(function, method, given, options);
           },
           nb::sig("def __array_ufunc__(self, function: Any, method: str, /, *given: Any, **options: Any) -> Any"),
-          "NumPy's functions of elements as far as there are ops of the kind.");
+          "NumPy's functions of elements as far as there are ops of the kind.")
+      .def(
+          "__array_function__",
+          [](nb::handle, nb::handle function, nb::handle, nb::handle given, nb::handle options) {
+            return written("numpy_call")(function, given, options);
+          },
+          nb::sig("def __array_function__(self, function: Any, types: Any, given: Any, options: Any, /) -> Any"),
+          "NumPy's sum, mean, max, min, reshape, transpose, where and concatenate.");
 }
 
 }  // namespace
