@@ -14,7 +14,7 @@ import sys
 
 from nanobind.stubgen import StubGen, load_pattern_file
 
-IMPORTS = "import os\nfrom collections.abc import Callable, Iterator, Sequence\nfrom typing import Any, overload\n"
+IMPORTS = "import os\nfrom collections.abc import Callable, Sequence\nfrom typing import Any, overload\n"
 
 
 def exceptions(module):

@@ -16,7 +16,7 @@ from ._core import ArgumentError, Error, InternalError, RunError, UnreachableErr
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import data, graph, nn, optim, train
-    from .graph import function, grad, value_and_grad
+    from .graph import function as function, grad as grad, value_and_grad as value_and_grad
 
 _LATER = ("data", "graph", "nn", "optim", "train")
 _OF_GRAPH = ("function", "grad", "value_and_grad")

@@ -178,12 +178,11 @@ Tensor from_numpy(const std::string& what, nb::handle values) { return copy_of(w
 
 Tensor from_array(const std::string& what, nb::handle array) {
   if (nb::hasattr(array, "__array_interface__")) return from_numpy(what, array);
+  if (nb::getattr(array, "requires_grad", nb::bool_(false)).is(Py_True))
+    throw Error(what + " is differentiated by PyTorch, which would not see what is done to it: .detach() is meant");
   nb::ndarray<nb::ro, nb::device::cpu> view;
   if (nb::try_cast(array, view)) return copy_of(what, array);
-  throw Error(what +
-                  " cannot be read: it lies in the memory of another device, or is still differentiated (PyTorch: "
-                  ".detach().cpu())",
-              ErrorKind::usage);
+  throw Error(what + " is no array of the processor's memory (PyTorch: .cpu())");
 }
 
 Tensor column_of(const std::string& name, nb::handle values) {

@@ -417,4 +417,5 @@ def where(condition: Any, a: Any, b: Any) -> _core.Value:
     a: a value, array or number.
     b: likewise, of the same element type.
     """
-    return _core.apply_op("select", [condition, a, b], {})
+    chosen: Any = _core.apply_op("select", [condition, a, b], {})
+    return chosen

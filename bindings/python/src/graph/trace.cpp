@@ -96,7 +96,7 @@ PyGraph FunctionTrace::finish(const std::vector<Value>& results) {
              .function = shown(code_.attr("co_name"))};
   }
   for (std::size_t i = 0; i < results.size(); ++i)
-    builder_->returns(numbered_name("result", static_cast<int>(i)), results[i], where);
+    building([&] { builder_->returns(numbered_name("result", static_cast<int>(i)), results[i], where); });
   Graph graph = builder_->finish();
   // The constants stand where they were read first; a function's own arguments come before them.
   std::vector<ValueId> last;

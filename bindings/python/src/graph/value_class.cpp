@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "../arrays.h"
+#include "../bind.h"
 #include "../train/graph_values.h"
 #include "../values.h"
 #include "place.h"
@@ -20,8 +21,8 @@ Value binary(const char* op, nb::handle x, nb::handle y) {
 Value unary(const char* op, nb::handle x) { return apply_op(op, {nb::borrow(x)}, nb::none(), user_line()).front(); }
 
 const ValueType& type_of(const Value& value) {
-  const GraphBuilder& builder = value.builder(user_line());
-  return builder.graph().value(value.id()).type;
+  const GraphBuilder* builder = building([&] { return &value.builder(user_line()); });
+  return builder->graph().value(value.id()).type;
 }
 
 nb::tuple shape_of(const Value& value) {
@@ -195,7 +196,7 @@ void bind_numbers(nb::class_<Value>& type) {
             numbers(nb::cast<Value>(v), kElements);
             return written("parts")(v);
           },
-          nb::sig("def __iter__(self) -> Iterator[Value]"))
+          nb::sig("def __iter__(self) -> Any"))
       .def(
           "__contains__",
           [](const Value& v, nb::handle what) { return numbers(v, kElements).attr("__contains__")(what); },

@@ -87,6 +87,14 @@ Attributes attributes_of(const OpDef& def, nb::handle given) {
   return attributes;
 }
 
+Attributes attributes_at(const Location& where, const OpDef& def, nb::handle given) {
+  try {
+    return attributes_of(def, given);
+  } catch (const Error& error) {
+    throw Error(error.what() + behind_message(where), ErrorKind::usage);
+  }
+}
+
 nb::object to_python(const Attribute& attribute) {
   return std::visit(
       [](const auto& value) -> nb::object {
@@ -146,7 +154,7 @@ DType type_beside(const std::vector<nb::object>& operands, const Location& where
   for (const nb::object& operand : operands) {
     Value value;
     if (!nb::try_cast(operand, value)) continue;
-    const DType dtype = value.builder(where).graph().value(value.id()).type.dtype;
+    const DType dtype = building([&] { return value.builder(where).graph().value(value.id()).type.dtype; });
     if (dtype != DType::boolean) return dtype;
   }
   return DType::f32;
@@ -269,7 +277,8 @@ std::vector<Value> apply_op(const std::string& op, const std::vector<nb::object>
   GraphBuilder* builder = place != nullptr ? &place->builder() : nullptr;
   for (const nb::object& operand : operands) {
     Value value;
-    if (builder == nullptr && nb::try_cast(operand, value)) builder = &value.builder(where);
+    if (builder == nullptr && nb::try_cast(operand, value))
+      builder = building([&] { return &value.builder(where); });
   }
   if (builder == nullptr)
     throw Error("the op " + op +
@@ -297,7 +306,7 @@ std::vector<Value> apply_op(const std::string& op, const std::vector<nb::object>
                   ErrorKind::usage);
     }
   }
-  const Attributes given = building([&] { return attributes_of(def, attributes); });
+  const Attributes given = attributes_at(where, def, attributes);
   const CallerFrames frames(*builder, place != nullptr ? place->code() : nullptr);
   const auto turn = place != nullptr ? place->work() : std::unique_lock<std::mutex>();
   return building([&] { return builder->apply_all(op, values, given, where); });
