@@ -381,6 +381,19 @@ class Modes(Mode):
         self.assertEqual(told, [0.25, 25, [0.25, 0.75], (2,), "Value(f32[2]: array([0.25, 0.75], dtype=float32))", True])
         self.assertEqual(len(halved.specialisations), 0)
 
+    def test_in_eager_mode_ops_take_arrays_anywhere(self):
+        x = normal(4, 3)
+        with self.assertRaisesRegex(rl.ArgumentError, r"where no graph is built.*eager.*test_function.py:\d+\)"):
+            rl.graph.exp(x)
+        rl.graph.set_mode("eager")
+        np.testing.assert_allclose(rl.graph.exp(x), np.exp(x), rtol=1e-6)
+        np.testing.assert_array_equal(rl.graph.where(x > 0, x, 0), np.where(x > 0, x, 0))
+        parts = rl.graph.split(x, axis=0, sizes=[1, 3])
+        np.testing.assert_array_equal(parts[1], x[1:])
+        np.testing.assert_array_equal(rl.graph.concat([x, x], axis=1), np.concatenate([x, x], axis=1))
+        with self.assertRaisesRegex(rl.ArgumentError, r"\[matmul\].*test_function.py:\d+\)"):
+            rl.graph.matmul(x, x)
+
     def test_threads_run_functions_beside_each_other(self):
         f = rl.function(lambda x: (x @ x.T).sum() + rl.graph.exp(x * 0.1).sum())
         expected = [f(normal(8, 9, seed=i)) for i in range(4)]

@@ -44,7 +44,7 @@ def twice(x: ridgeline.graph.Value) -> ridgeline.graph.Value:
 reveal_type(twice)  # ridgeline.graph._function.Function
 reveal_type(twice.specialisations[0].text("let"))  # str
 reveal_type(ridgeline.value_and_grad(twice, argnums=(0, 1)))  # ridgeline.graph._function.Gradient
-reveal_type(ridgeline.graph.set_mode("eager"))  # Literal['graph', 'eager']
+reveal_type(ridgeline.graph.set_mode("eager"))  # Literal['graph'] | Literal['eager']
 """
 
 WRONG = """

@@ -42,7 +42,8 @@ Graph trace(std::string name, const ValueType (&types)[N], F&& function,
 std::vector<Value> call_specialised(GraphBuilder& caller, const std::string& name, Graph body,
                                     std::span<const Value> arguments, const Location& where);
 
-// Calls function(Value...) as a named function of the graph that the arguments belong to: one for each set of their types.
+// Calls function(Value...) as a named function of the graph that the arguments belong to: one for each set of their
+// types.
 template <class F, class... Values>
 Value call(const std::string& name, F&& function, Located first, Values... rest) {
   GraphBuilder& caller = first.value.builder(first.where);

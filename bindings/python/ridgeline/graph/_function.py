@@ -95,11 +95,12 @@ class _Arguments:
 
     def library(self) -> Callable | None:
         """What makes results that are of the kind of the first array; None: NumPy's."""
-        for leaf, array in zip(self.leaves, self.arrays):
-            if array is not None:
-                module = sys.modules.get(type(leaf).__module__.partition(".")[0])
-                return None if getattr(module, "__name__", "") == "numpy" else getattr(module, "from_dlpack", None)
-        return None
+        return next((_library_of(leaf) for leaf, array in zip(self.leaves, self.arrays) if array is not None), None)
+
+
+def _library_of(array: Any) -> Callable | None:
+    module = sys.modules.get(type(array).__module__.partition(".")[0])
+    return None if getattr(module, "__name__", "") == "numpy" else getattr(module, "from_dlpack", None)
 
 
 def _is_numpy_scalar(leaf: Any) -> bool:
@@ -349,6 +350,21 @@ class Gradient(Function):
                                                else leaf for leaf in stand]))
 
 
+def apply_op(name: str, operands: list, attributes: dict) -> Any:
+    """An op where a graph is built; outside of one, in eager mode, its results on arrays."""
+    if _mode.mode() != "eager" or _core.place() is not None or not any(
+            _core.is_array(x) or _is_numpy_scalar(x) for x in operands):
+        return _core.apply_op(name, operands, attributes)
+    arrays = [x for x in operands if _core.is_array(x) or _is_numpy_scalar(x)]
+    with _engine.eager_run("cpu", None) as run:
+        values = [run.input(_core.FunctionArray(x, f"operand {i + 1} of {name}"))
+                  if any(x is array for array in arrays) else x for i, x in enumerate(operands)]
+        result: Any = _core.apply_op(name, values, attributes)
+        results = [run.output(value) for value in (result if isinstance(result, tuple) else (result,))]
+    shown = _shown(results, _library_of(arrays[0]))
+    return tuple(shown) if isinstance(result, tuple) else shown[0]
+
+
 def _unique(name: str, taken: set[str]) -> str:
     own, n = name, 1
     while own in taken:
@@ -410,12 +426,11 @@ def value_and_grad(function: Callable, argnums: int | Sequence[int] = 0, has_aux
     return Gradient(_base(function), argnums, True, has_aux)
 
 
-def where(condition: Any, a: Any, b: Any) -> _core.Value:
+def where(condition: Any, a: Any, b: Any) -> Any:
     """`a` where the condition holds, else `b`, element by element: what `if` cannot do with values.
 
     condition: a value of type bool.
     a: a value, array or number.
     b: likewise, of the same element type.
     """
-    chosen: Any = _core.apply_op("select", [condition, a, b], {})
-    return chosen
+    return apply_op("select", [condition, a, b], {})

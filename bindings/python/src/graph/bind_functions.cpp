@@ -76,8 +76,10 @@ void bind_graph(nb::module_& m) {
 
 void bind_array(nb::module_& m) {
   nb::class_<PyArray>(m, "FunctionArray")
-      .def("__init__", [](PyArray* self, nb::handle array,
-                          const std::string& what) { new (self) PyArray{building([&] { return from_array(what, array); })}; })
+      .def("__init__",
+           [](PyArray* self, nb::handle array, const std::string& what) {
+             new (self) PyArray{building([&] { return from_array(what, array); })};
+           })
       .def_prop_ro("dtype", [](const PyArray& a) { return std::string(name_of(a.tensor.dtype())); })
       .def_prop_ro("shape", [](const PyArray& a) { return extents(a.tensor.shape()); })
       .def("numpy", [](const PyArray& a) { return to_numpy(a.tensor); })

@@ -39,7 +39,9 @@ bool same_numbers(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 FunctionTrace::FunctionTrace(const std::string& name, nb::object code)
-    : builder_(std::make_unique<GraphBuilder>(name)), code_(std::move(code)), functions_{{name, "the function itself"}} {}
+    : builder_(std::make_unique<GraphBuilder>(name)),
+      code_(std::move(code)),
+      functions_{{name, "the function itself"}} {}
 
 Value FunctionTrace::argument(const std::string& name, const Tensor& tensor) {
   std::string own = name;

@@ -277,13 +277,12 @@ std::vector<Value> apply_op(const std::string& op, const std::vector<nb::object>
   GraphBuilder* builder = place != nullptr ? &place->builder() : nullptr;
   for (const nb::object& operand : operands) {
     Value value;
-    if (builder == nullptr && nb::try_cast(operand, value))
-      builder = building([&] { return &value.builder(where); });
+    if (builder == nullptr && nb::try_cast(operand, value)) builder = building([&] { return &value.builder(where); });
   }
   if (builder == nullptr)
     throw Error("the op " + op +
                     " is called where no graph is built: it belongs into the function that ridgeline.train.Model gets, "
-                    "or into one with @ridgeline.function" +
+                    "or into one with @ridgeline.function (with ridgeline.graph.set_mode('eager') ops take arrays anywhere)" +
                     behind_message(where),
                 ErrorKind::usage);
   std::vector<Value> values;
