@@ -430,6 +430,37 @@ class Modes(Mode):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
 
 
+class Ops(Mode):
+    def test_ops_of_images_and_rows_give_the_same_bits_in_both_modes(self):
+        kernel, bias, gamma = normal(4, 3, 3, 3) * 0.2, normal(4), normal(4, seed=9)
+
+        @rl.function
+        def network(x, labels):
+            y = rl.graph.relu(rl.graph.conv2d(x, kernel, bias, stride=[1, 1], pad=[1, 1, 1, 1]))
+            y, _ = rl.graph.max_pool(y, kernel=[2, 2], stride=[2, 2])
+            y = rl.graph.layer_norm(y, gamma, bias)[0]
+            y = rl.graph.gelu(y).mean(axis=(1, 2)) + rl.graph.silu(y[..., 0]).mean()
+            loss, probabilities = rl.graph.softmax_cross_entropy(y, labels)
+            return loss.mean(), probabilities, rl.graph.softmax(y)
+
+        x, labels = normal(5, 8, 8, 3), (np.arange(5) % 4).astype(np.int32)
+        loss, probabilities, again = self.in_both(lambda: network(x, labels))
+        np.testing.assert_allclose(probabilities, again, rtol=1e-5)
+        np.testing.assert_allclose(loss, -np.log(probabilities[np.arange(5), labels]).mean(), rtol=1e-5)
+        self.in_both(lambda: rl.grad(lambda x, labels: network(x, labels)[0])(x, labels))
+
+    def test_fusion_is_asked_for(self):
+        def chain(x):
+            return rl.graph.exp(rl.graph.tanh(x) * 2 + 1).sum()
+
+        x = normal(1000)
+        np.testing.assert_allclose(rl.function(fusion=True)(chain)(x), rl.function(chain)(x), rtol=1e-5)
+
+    def test_a_function_without_arguments_is_one_of_constants(self):
+        np.testing.assert_array_equal(self.in_both(lambda: rl.function(
+            lambda: rl.graph.broadcast_to(rl.graph.constant(value=2.0), shape=[3]))()), [2, 2, 2])
+
+
 class InNets(Mode):
     def data(self):
         return {"point": normal(32, 2), "label": (np.arange(32) % 3).astype(np.int32)}

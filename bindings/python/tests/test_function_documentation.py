@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import re
 import unittest
 
@@ -16,6 +17,8 @@ class Page(unittest.TestCase):
         if not page.is_file():
             self.skipTest("the documentation is not here")
         self.addCleanup(rl.graph.set_mode, rl.graph.mode())
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(ROOT)  # from where the lines of the page are read
         text = page.read_text(encoding="utf-8")
         names = {"__name__": "page"}
         compared = 0
@@ -23,9 +26,9 @@ class Page(unittest.TestCase):
             above = text[:block.start(1)].count("\n")
             told = io.StringIO()
             with contextlib.redirect_stdout(told):
-                exec(compile("\n" * above + block[1], str(page), "exec"), names)
+                exec(compile("\n" * above + block[1], "docs/python-functions.md", "exec"), names)
             if block[2] is not None:
-                self.assertEqual(told.getvalue(), block[2])
+                self.assertEqual(told.getvalue().rstrip(), block[2].rstrip())
                 compared += 1
         self.assertGreater(compared, 5)
 

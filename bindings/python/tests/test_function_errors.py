@@ -76,7 +76,11 @@ def axis(x):
 def reshape(x):
     return x.reshape(3, -1)  # no extent stands for -1
 def whole(x):
-    return x.astype("i32") + 0.5  # no whole number
+    return x.astype("i32") + 0.5  # 0.5 is no number of the type i32
+def wide(x):
+    return x.astype("u8") < 300  # 300 is no number of the type u8
+def long(x):
+    return x.astype("i64") + (2 ** 53 + 1)  # 9007199254740993 is no number
 def cast(x):
     return x.astype("f8")  # the element types are
 def joined(x):

@@ -130,6 +130,8 @@ class Gradients(Mode):
             rl.graph.set_mode(mode)
             with self.assertRaisesRegex(rl.ArgumentError, r"tanh.*gradients of gradients.*test_function_gradients.py:\d+\)"):
                 rl.grad(lambda x: first(x).sum())(normal(2, 3))
+            with self.assertRaisesRegex(rl.ArgumentError, r"layer_norm.*only through y.*test_function_gradients.py:\d+\)"):
+                rl.grad(lambda x: rl.graph.layer_norm(x, normal(3), normal(3))[1].sum())(normal(2, 3))
 
 
 if __name__ == "__main__":

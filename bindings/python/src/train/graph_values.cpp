@@ -138,15 +138,21 @@ nb::list op_table() {
   return list;
 }
 
+// Whether the type holds the number: floating types round it, others hold whole numbers up to 2^53 of their range.
+bool holds(DType dtype, nb::handle given, double number) {
+  if (dtype == DType::boolean || is_floating(dtype)) return true;
+  const double least = dtype == DType::u8 ? 0 : dtype == DType::i32 ? -0x1p31 : -0x1p53;
+  const double most = dtype == DType::u8 ? 255 : dtype == DType::i32 ? 0x1p31 - 1 : 0x1p53;
+  return number == std::floor(number) && number >= least && number <= most && nb::cast(number).equal(given);
+}
+
 // Of the number that an op gets beside values: a constant of the type `dtype` of one of them.
 Value constant_of(GraphBuilder& builder, const std::string& op, nb::handle given, double number, DType dtype,
                   const Location& where) {
-  const bool whole = dtype != DType::boolean && !is_floating(dtype);
-  if (whole && number != std::floor(number))
-    throw Error("[" + op + "] " + shown(nb::repr(given)) + " is no whole number, and stands beside values of type " +
-                    std::string(name_of(dtype)) + " (x.astype('f32') makes others of them)" + behind_message(where),
-                ErrorKind::usage);
-  return builder.constant(number, dtype, where);
+  if (holds(dtype, given, number)) return builder.constant(number, dtype, where);
+  throw Error("[" + op + "] " + shown(nb::repr(given)) + " is no number of the type " + std::string(name_of(dtype)) +
+                  ", as the values beside it are (x.astype('f32') makes others of them)" + behind_message(where),
+              ErrorKind::usage);
 }
 
 // The element type that numbers get beside these operands: that of the first value, conditions apart.
@@ -280,11 +286,12 @@ std::vector<Value> apply_op(const std::string& op, const std::vector<nb::object>
     if (builder == nullptr && nb::try_cast(operand, value)) builder = building([&] { return &value.builder(where); });
   }
   if (builder == nullptr)
-    throw Error("the op " + op +
-                    " is called where no graph is built: it belongs into the function that ridgeline.train.Model gets, "
-                    "or into one with @ridgeline.function (with ridgeline.graph.set_mode('eager') ops take arrays anywhere)" +
-                    behind_message(where),
-                ErrorKind::usage);
+    throw Error(
+        "the op " + op +
+            " is called where no graph is built: it belongs into the function that ridgeline.train.Model gets, "
+            "or into one with @ridgeline.function (with ridgeline.graph.set_mode('eager') ops take arrays anywhere)" +
+            behind_message(where),
+        ErrorKind::usage);
   std::vector<Value> values;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const nb::object& operand = operands[i];
