@@ -71,7 +71,6 @@ class EagerRun final : public Place {
   // The results of a function of the recorded graph, run as one op.
   std::vector<Value> call(const std::string& name, const PyGraph& body, const std::vector<Value>& arguments,
                           const std::vector<PyArray>& constants);
-  std::size_t programs() const { return eager_->programs(); }
 
  private:
   std::shared_ptr<FunctionSession> session_;
