@@ -73,7 +73,10 @@ def stub_of_data(core):
 
 # What the modules that are made of tables show besides: the functions that they hold, and names of the extension.
 IMPORTS = {
-    "graph/__init__": "from collections.abc import Sequence\n\nfrom .._core import Value as Value\n",
+    "graph/__init__": "from collections.abc import Sequence\n\nfrom .._core import Graph as Graph, Value as Value\n"
+                      "from ._function import (Function as Function, Gradient as Gradient, function as function,\n"
+                      "                        grad as grad, value_and_grad as value_and_grad, where as where)\n"
+                      "from ._mode import mode as mode, set_mode as set_mode\n",
     "nn/models": "from .._core import Net as Net\n",
     "optim/__init__": "from collections.abc import Callable, Sequence\n\nfrom .._core import (Optimizer as Optimizer, "
                       "ParameterGroup as ParameterGroup,\n                     RateExpr as RateExpr, Schedule as Schedule)\n",

@@ -7,8 +7,8 @@
     model.train(16, rl.data.ImageFolder("flowers/train").shuffle().map(rl.data.RandomResizedCrop(224)).batch(64))
 
 `data` holds datasets, transforms and `DataLoader`, `nn` layers, models and losses, `optim` optimizers and schedules,
-`train` what trains, `graph` the ops of which graphs are made, `compat` names of other systems. Each is imported when it
-is first used.
+`train` what trains, `graph` the ops of which graphs are made and `function`, which makes a graph of a Python function,
+`compat` names of other systems. Each is imported when it is first used.
 """
 
 from ._core import ArgumentError, Error, InternalError, RunError, UnreachableError, __version__
@@ -16,10 +16,12 @@ from ._core import ArgumentError, Error, InternalError, RunError, UnreachableErr
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import compat, data, graph, nn, optim, train
+    from .graph import function as function, grad as grad, value_and_grad as value_and_grad
 
 _LATER = ("compat", "data", "graph", "nn", "optim", "train")
+_OF_GRAPH = ("function", "grad", "value_and_grad")
 
-__all__ = ["ArgumentError", "Error", "InternalError", "RunError", "UnreachableError", "__version__", *_LATER]
+__all__ = ["ArgumentError", "Error", "InternalError", "RunError", "UnreachableError", "__version__", *_LATER, *_OF_GRAPH]
 
 
 def __getattr__(name):
@@ -27,6 +29,10 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("." + name, __name__)
+    if name in _OF_GRAPH:
+        from . import graph
+
+        return getattr(graph, name)
     raise AttributeError(f"module 'ridgeline' has no attribute {name!r}")
 
 

@@ -176,6 +176,15 @@ Tensor from_numpy(const std::string& what, nb::handle values, DType dtype) {
 }
 Tensor from_numpy(const std::string& what, nb::handle values) { return copy_of(what, as_array(what, values)); }
 
+Tensor from_array(const std::string& what, nb::handle array) {
+  if (nb::hasattr(array, "__array_interface__")) return from_numpy(what, array);
+  if (nb::getattr(array, "requires_grad", nb::bool_(false)).is(Py_True))
+    throw Error(what + " is differentiated by PyTorch, which would not see what is done to it: .detach() is meant");
+  nb::ndarray<nb::ro, nb::device::cpu> view;
+  if (nb::try_cast(array, view)) return copy_of(what, array);
+  throw Error(what + " is no array of the processor's memory (PyTorch: .cpu())");
+}
+
 Tensor column_of(const std::string& name, nb::handle values) {
   if (PyList_Check(values.ptr()) || PyTuple_Check(values.ptr())) {
     const nb::object first = nb::len(values) > 0 ? nb::object(values[0]) : nb::none();

@@ -28,6 +28,8 @@ nb::object to_dlpack(const Tensor& tensor, std::shared_ptr<void> owner, bool cha
 Tensor from_numpy(const std::string& what, nb::handle values, DType dtype);
 // The same with the type that the values have.
 Tensor from_numpy(const std::string& what, nb::handle values);
+// The same of an array alone: of NumPy, or with __dlpack__ where NumPy has no such type.
+Tensor from_array(const std::string& what, nb::handle array);
 // A column of several rows: arrays, or a list of bytes (or str, as UTF-8).
 Tensor column_of(const std::string& name, nb::handle values);
 // One value of a row: bytes for DType::bytes, else as from_numpy.

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "bind.h"
+#include "graph/bind_functions.h"
 #include "train/callback.h"
 #include "train/command.h"
 #include "train/graph_values.h"
@@ -84,6 +85,7 @@ NB_MODULE(_core, m) {
   bind_found(m);
   bind_iterator(m);
   bind_graph_values(m);
+  bind_functions(m);
   bind_layers(m);
   bind_optimization(m);
   bind_network(m);

@@ -12,6 +12,7 @@ import unittest
 import ridgeline
 
 USE = """
+import ridgeline
 from ridgeline import ArgumentError, data
 from ridgeline.data import DataLoader
 
@@ -30,15 +31,31 @@ reveal_type(len(loader))  # int
 reveal_type(loader.state_dict())  # dict[str, Any]
 reveal_type(data.reference_page())  # str
 reveal_type(ArgumentError.__mro__)  # tuple[type, ...]
+
+
+@ridgeline.function
+def twice(x: ridgeline.graph.Value) -> ridgeline.graph.Value:
+    reveal_type(x @ x + 1)  # ridgeline._core.Value
+    reveal_type(x.sum(axis=0)[..., None] > 0)  # ridgeline._core.Value
+    reveal_type(x.shape)  # tuple[int, ...]
+    return x * 2
+
+
+reveal_type(twice)  # ridgeline.graph._function.Function
+reveal_type(twice.specialisations[0].text("let"))  # str
+reveal_type(ridgeline.value_and_grad(twice, argnums=(0, 1)))  # ridgeline.graph._function.Gradient
+reveal_type(ridgeline.graph.set_mode("eager"))  # Literal['graph'] | Literal['eager']
 """
 
 WRONG = """
+import ridgeline
 from ridgeline import data
 data.Iterator("flowers")
 data.ImageFolder("flowers").batch("8")
 data.RandomErasing(p="often")
 data.DataLoader("flowers", output="jax")
 data.nothing
+ridgeline.graph.set_mode("pynative")
 """
 
 
@@ -74,7 +91,7 @@ class StaticTypes(unittest.TestCase):
 
     def test_wrong_calls_are_mistakes(self):
         told = self.of_program(WRONG)
-        self.assertEqual(sorted(told), [3, 4, 5, 6, 7], told)
+        self.assertEqual(sorted(told), [4, 5, 6, 7, 8, 9], told)
         self.assertTrue(all("error:" in text for text in told.values()), told)
 
     def test_the_package_itself_has_none(self):

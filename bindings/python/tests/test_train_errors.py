@@ -92,7 +92,7 @@ class Errors(Folders):
             return x if x else -x
 
         line = branches.__code__.co_firstlineno + 1
-        self.refuses(rf"select.*test_train_errors.py:{line}\)", lambda: dense_model(branches).train(1, batches()))
+        self.refuses(rf"where.*test_train_errors.py:{line}\)", lambda: dense_model(branches).train(1, batches()))
 
         def raises(x):
             raise KeyError("mine")

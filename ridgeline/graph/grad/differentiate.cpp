@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/location_text.h"
 #include "ridgeline/graph/grad/gradient.h"
 
 namespace ridgeline {
@@ -90,7 +91,7 @@ class Differentiation {
     if (rule == nullptr || !rule->refusal.empty()) refuse(op.node, rule);
 
     GradientScope scope(graph_, names_, op.node.name, op.node.where);
-    const std::vector<ValueId> results = rule->build(scope, op);
+    const std::vector<ValueId> results = built(*rule, scope, op);
     RIDGELINE_CHECK(results.size() == op.node.inputs.size(), "gradient with another number of operands: " + op.node.op);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i] == kNoValue || !op.wanted[i]) continue;
@@ -100,11 +101,20 @@ class Differentiation {
     }
   }
 
+  // What a rule refuses is of the op's line.
+  static std::vector<ValueId> built(const GradientRule& rule, GradientScope& scope, const ForwardOp& op) {
+    try {
+      return rule.build(scope, op);
+    } catch (const Error& error) {
+      if (op.node.where.empty()) throw;
+      throw Error(error.what() + behind_message(op.node.where.front()), error.kind());
+    }
+  }
+
   [[noreturn]] static void refuse(const Node& node, const GradientRule* rule) {
     std::string text = "[" + node.op + "] \"" + node.name + "\" cannot be differentiated: ";
     text += rule == nullptr ? "the op has no gradient" : std::string(rule->refusal);
-    if (!node.where.empty()) text += " (" + node.where.front().to_string() + ")";
-    throw Error(text);
+    throw Error(text + (node.where.empty() ? "" : behind_message(node.where.front())));
   }
 
   Graph& graph_;

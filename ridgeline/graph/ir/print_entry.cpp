@@ -49,7 +49,8 @@ class EntryPrinter {
  public:
   EntryPrinter(const Graph& graph, const NodeError* mark) : mark_(mark) {
     number_of_[graph.name] = 1;
-    for (const auto& [name, function] : graph.functions)
+    find_functions(graph);
+    for (const auto& [name, function] : functions_)
       number_of_.try_emplace(name, static_cast<int>(number_of_.size()) + 1);
     whole_ = &graph;
   }
@@ -61,17 +62,25 @@ class EntryPrinter {
     text_ = "#IR entry      : " + entry +
             "\n#attrs         :\n#Total params  : " + std::to_string(graph.arguments.size()) + "\n\n";
     for (ValueId id : graph.arguments) text_ += names_.at(id) + " : " + type_text(graph.value(id)) + "\n";
-    text_ += "\n#Total subgraph : " + std::to_string(1 + graph.functions.size()) + "\n\n";
+    text_ += "\n#Total subgraph : " + std::to_string(1 + functions_.size()) + "\n\n";
     subgraph(graph, graph.name, true);
-    for (const auto& [name, function] : graph.functions) {
-      name_values(function);
+    for (const auto& [name, function] : functions_) {
+      name_values(*function);
       text_ += "\n";
-      subgraph(function, name, false);
+      subgraph(*function, name, false);
     }
     return std::move(text_);
   }
 
  private:
+  // The graph's own and theirs.
+  void find_functions(const Graph& graph) {
+    for (const auto& [name, function] : graph.functions) {
+      functions_.try_emplace(name, &function);
+      find_functions(function);
+    }
+  }
+
   std::string at_name(const std::string& name) const { return "@" + name + "." + std::to_string(number_of_.at(name)); }
 
   // Parameters are counted through all subgraphs, results from 0 in each.
@@ -157,6 +166,7 @@ class EntryPrinter {
 
   const Graph* whole_;
   const NodeError* mark_;
+  std::map<std::string, const Graph*> functions_;
   std::map<std::string, int> number_of_;
   std::map<ValueId, std::string> names_;
   SourceLines source_;

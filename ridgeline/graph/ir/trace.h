@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -36,7 +37,13 @@ Graph trace(std::string name, const ValueType (&types)[N], F&& function,
   return builder.finish();
 }
 
-// Calls function(Value...) as a named function of the graph that the arguments belong to.
+// The results of the body as a function called `name` of the caller's graph; for arguments of other types than those of
+// one that is there it is another function: name_1, name_2, ... Another body for the same types is an Error.
+std::vector<Value> call_specialised(GraphBuilder& caller, const std::string& name, Graph body,
+                                    std::span<const Value> arguments, const Location& where);
+
+// Calls function(Value...) as a named function of the graph that the arguments belong to: one for each set of their
+// types.
 template <class F, class... Values>
 Value call(const std::string& name, F&& function, Located first, Values... rest) {
   GraphBuilder& caller = first.value.builder(first.where);
@@ -49,7 +56,7 @@ Value call(const std::string& name, F&& function, Located first, Values... rest)
   }
   const Value result = detail::invoke_on(function, parameters, std::make_index_sequence<1 + sizeof...(rest)>{});
   body.returns("result", result, first.where);
-  return caller.call(name, body.finish(), arguments, first.where).front();
+  return call_specialised(caller, name, body.finish(), arguments, first.where).front();
 }
 
 }  // namespace ridgeline

@@ -1,12 +1,15 @@
-"""The ops of which step graphs are made, as functions of values, made from the engine's own table.
+"""Graphs: the ops of which they are made, as functions of values, and Python functions that become graphs.
 
-They are called where a graph is built: in the function that `ridgeline.train.Model` gets as its net or its loss. An
-operand is a value of the graph, or a number, which becomes a constant of the type of the first value. Shapes and types
-are checked at the call; an error names the line.
+The ops are made from the engine's own table. They are called where a graph is built: in a function with
+`@ridgeline.function`, or in that which `ridgeline.train.Model` gets as its net or its loss. An operand is a value of the
+graph, an array (in functions), or a number, which becomes a constant of the type of the first value. Shapes and types are
+checked at the call; an error names the line. With `set_mode("eager")` they take arrays anywhere, and give arrays.
 """
 
 from .. import _core, _tables
-from .._core import Value
+from .._core import Graph, Value
+from ._function import Function, Gradient, apply_op, function, grad, value_and_grad, where
+from ._mode import mode, set_mode
 
 TYPE_CHECKING = False
 
@@ -63,10 +66,11 @@ def _made(kind, name, args):
             attributes[plain] = value
     while operands and operands[-1] is None:
         operands.pop()
-    return _core.apply_op(name, operands, attributes)
+    return apply_op(name, operands, attributes)
 
 
-__all__ = sorted([*_tables.define(functions(_core), globals()), "Value"])
+__all__ = sorted([*_tables.define(functions(_core), globals()), "Function", "Gradient", "Graph", "Value", "function",
+                  "grad", "mode", "set_mode", "value_and_grad", "where"])
 
 
 def __dir__():

@@ -1,13 +1,14 @@
 #include "graph_values.h"
 
-#include <nanobind/operators.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "../bind.h"
+#include "../graph/value_class.h"
 #include "../values.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/location_text.h"
@@ -89,6 +90,14 @@ Attributes attributes_of(const OpDef& def, nb::handle given) {
   return attributes;
 }
 
+Attributes attributes_at(const Location& where, const OpDef& def, nb::handle given) {
+  try {
+    return attributes_of(def, given);
+  } catch (const Error& error) {
+    throw Error(error.what() + behind_message(where), ErrorKind::usage);
+  }
+}
+
 nb::object to_python(const Attribute& attribute) {
   return std::visit(
       [](const auto& value) -> nb::object {
@@ -132,31 +141,51 @@ nb::list op_table() {
   return list;
 }
 
-Value binary(const char* op, nb::handle x, nb::handle y) {
-  return apply_op(op, {nb::borrow(x), nb::borrow(y)}, nb::none(), user_line()).front();
+// Whether the type holds the number: floating types round it, others hold whole numbers up to 2^53 of their range.
+bool holds(DType dtype, nb::handle given, double number) {
+  if (dtype == DType::boolean || is_floating(dtype)) return true;
+  const double least = dtype == DType::u8 ? 0 : dtype == DType::i32 ? -0x1p31 : -0x1p53;
+  const double most = dtype == DType::u8 ? 255 : dtype == DType::i32 ? 0x1p31 - 1 : 0x1p53;
+  return number == std::floor(number) && number >= least && number <= most && nb::cast(number).equal(given);
 }
 
-Value unary(const char* op, nb::handle x) { return apply_op(op, {nb::borrow(x)}, nb::none(), user_line()).front(); }
-
-nb::tuple shape_of(const Value& value) {
-  nb::list extents;
-  for (const std::int64_t extent : value.builder(user_line()).graph().value(value.id()).type.shape)
-    extents.append(extent);
-  return nb::tuple(extents);
-}
-
-[[noreturn]] void refuse_control_flow(const char* what) {
-  throw Error(std::string("a value of a graph has no ") + what +
-                  " while the graph is built: it is known when the step runs, so `if`, `while` and Python's functions "
-                  "of numbers cannot go by it (the op select chooses between two values)" +
-                  behind_message(user_line()),
+// Of the number that an op gets beside values: a constant of the type `dtype` of one of them.
+Value constant_of(GraphBuilder& builder, const std::string& op, nb::handle given, double number, DType dtype,
+                  const Location& where) {
+  if (holds(dtype, given, number)) return builder.constant(number, dtype, where);
+  throw Error("[" + op + "] " + shown(nb::repr(given)) + " is no number of the type " + std::string(name_of(dtype)) +
+                  ", as the values beside it are (x.astype('f32') makes others of them)" + behind_message(where),
               ErrorKind::usage);
+}
+
+// The element type that numbers get beside these operands: that of the first value, conditions apart.
+DType type_beside(const std::vector<nb::object>& operands, const Location& where) {
+  for (const nb::object& operand : operands) {
+    Value value;
+    if (!nb::try_cast(operand, value)) continue;
+    const DType dtype = building([&] { return value.builder(where).graph().value(value.id()).type.dtype; });
+    if (dtype != DType::boolean) return dtype;
+  }
+  return DType::f32;
 }
 
 }  // namespace
 
-BuildScope::BuildScope(nn::ModelContext& context) : context_(context), outer_(t_scope) { t_scope = this; }
-BuildScope::~BuildScope() { t_scope = outer_; }
+BuildScope::BuildScope(nn::ModelContext& context) : context_(context), outer_(t_scope) {
+  t_scope = this;
+  enter();
+}
+
+BuildScope::~BuildScope() {
+  leave();
+  t_scope = outer_;
+}
+
+Value BuildScope::constant(nb::handle, const Location& where) {
+  throw Error("an array is no part of a net: a number, ridgeline.nn.parameter, or another input of the data is meant" +
+                  behind_message(where),
+              ErrorKind::usage);
+}
 
 BuildScope& BuildScope::current(const std::string& what) {
   if (t_scope != nullptr) return *t_scope;
@@ -183,28 +212,51 @@ const std::string& BuildScope::name_of(nb::handle layer, const std::string& base
       ErrorKind::usage);
 }
 
-Location user_line() {
+namespace {
+
+// Whether a frame is of the package's own files, of which no line is told.
+bool of_package(nb::handle code) {
   static const std::string package = [] {
     const std::string file = shown(nb::module_::import_("ridgeline").attr("__file__"));
     return file.substr(0, file.rfind('/') + 1);
   }();
+  return shown(code.attr("co_filename")).starts_with(package);
+}
+
+Location line_of_frame(nb::handle frame) {
+  const nb::object code = frame.attr("f_code");
+  return {.file = shown(code.attr("co_filename")),
+          .line = nb::cast<std::uint32_t>(frame.attr("f_lineno")),
+          .function = shown(code.attr("co_name"))};
+}
+
+}  // namespace
+
+nb::object user_frame() {
   nb::object frame;
   try {
     frame = nb::module_::import_("sys").attr("_getframe")();
   } catch (const nb::python_error&) {
-    return {};  // no frame of Python runs on this thread
+    return nb::none();  // no frame of Python runs on this thread
   }
-  while (!frame.is_none()) {
-    const nb::object code = frame.attr("f_code");
-    const std::string file = shown(code.attr("co_filename"));
-    if (!file.starts_with(package)) {
-      return {.file = file,
-              .line = nb::cast<std::uint32_t>(frame.attr("f_lineno")),
-              .function = shown(code.attr("co_name"))};
-    }
-    frame = frame.attr("f_back");
+  while (!frame.is_none() && of_package(frame.attr("f_code"))) frame = frame.attr("f_back");
+  return frame;
+}
+
+Location user_line() {
+  const nb::object frame = user_frame();
+  return frame.is_none() ? Location{} : line_of_frame(frame);
+}
+
+LocationStack user_lines(PyObject* code) {
+  LocationStack lines;
+  for (nb::object frame = user_frame(); !frame.is_none(); frame = frame.attr("f_back")) {
+    const nb::object own = frame.attr("f_code");
+    if (!of_package(own)) lines.push_back(line_of_frame(frame));
+    if (own.ptr() == code) return lines;
   }
-  return {};
+  lines.resize(std::min<std::size_t>(lines.size(), 1));
+  return lines;
 }
 
 Location line_of(nb::handle where) {
@@ -221,16 +273,19 @@ Value value_of_python(nb::handle value, const std::string& what) {
 std::vector<Value> apply_op(const std::string& op, const std::vector<nb::object>& operands, nb::handle attributes,
                             const Location& where) {
   const OpDef& def = op_def(op);
-  GraphBuilder* builder = nullptr;
-  DType dtype = DType::f32;
+  Place* place = Place::current();
+  GraphBuilder* builder = place != nullptr ? &place->builder() : nullptr;
   for (const nb::object& operand : operands) {
     Value value;
-    if (!nb::try_cast(operand, value)) continue;
-    builder = &value.builder(where);
-    dtype = value.builder(where).graph().value(value.id()).type.dtype;
-    break;
+    if (builder == nullptr && nb::try_cast(operand, value)) builder = building([&] { return &value.builder(where); });
   }
-  if (builder == nullptr) builder = &BuildScope::current("the op " + op).context().builder;
+  if (builder == nullptr)
+    throw Error(
+        "the op " + op +
+            " is called where no graph is built: it belongs into the function that ridgeline.train.Model gets, "
+            "or into one with @ridgeline.function (with ridgeline.graph.set_mode('eager') ops take arrays anywhere)" +
+            behind_message(where),
+        ErrorKind::usage);
   std::vector<Value> values;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const nb::object& operand = operands[i];
@@ -239,42 +294,26 @@ std::vector<Value> apply_op(const std::string& op, const std::vector<nb::object>
       values.emplace_back();
     } else if (Value value; nb::try_cast(operand, value)) {
       values.push_back(value);
-    } else if (!PyBool_Check(operand.ptr()) && nb::try_cast(operand, number)) {
-      values.push_back(builder->constant(number, dtype, where));
+    } else if (PyBool_Check(operand.ptr())) {
+      values.push_back(builder->constant(operand.is(Py_True) ? 1 : 0, DType::boolean, where));
+    } else if (place != nullptr && is_array(operand)) {
+      values.push_back(place->constant(operand, where));
+    } else if (nb::try_cast(operand, number)) {
+      values.push_back(constant_of(*builder, op, operand, number, type_beside(operands, where), where));
     } else {
       throw Error("[" + op + "] operand " + std::to_string(i + 1) + " is " + shown(nb::repr(operand)) +
                       "; a value of the graph or a number is meant" + behind_message(where),
                   ErrorKind::usage);
     }
   }
-  return building([&] { return builder->apply_all(op, values, attributes_of(def, attributes), where); });
+  const Attributes given = attributes_at(where, def, attributes);
+  const CallerFrames frames(*builder, place != nullptr ? place->code() : nullptr);
+  const auto turn = place != nullptr ? place->work() : std::unique_lock<std::mutex>();
+  return building([&] { return builder->apply_all(op, values, given, where); });
 }
 
 void bind_graph_values(nb::module_& m) {
-  nb::class_<Value>(m, "Value",
-                    "A value of a step graph while it is built: what layers and ops take and give. It has a shape and "
-                    "a type, and no numbers.")
-      .def_prop_ro("shape", &shape_of, "Extents; images are [N,H,W,C].")
-      .def_prop_ro(
-          "dtype",
-          [](const Value& v) { return std::string(name_of(v.builder(user_line()).graph().value(v.id()).type.dtype)); },
-          "'f32', 'u8', ...")
-      .def("__add__", [](nb::handle x, nb::handle y) { return binary("add", x, y); })
-      .def("__radd__", [](nb::handle x, nb::handle y) { return binary("add", y, x); })
-      .def("__sub__", [](nb::handle x, nb::handle y) { return binary("sub", x, y); })
-      .def("__rsub__", [](nb::handle x, nb::handle y) { return binary("sub", y, x); })
-      .def("__mul__", [](nb::handle x, nb::handle y) { return binary("mul", x, y); })
-      .def("__rmul__", [](nb::handle x, nb::handle y) { return binary("mul", y, x); })
-      .def("__truediv__", [](nb::handle x, nb::handle y) { return binary("div", x, y); })
-      .def("__rtruediv__", [](nb::handle x, nb::handle y) { return binary("div", y, x); })
-      .def("__neg__", [](nb::handle x) { return unary("neg", x); })
-      .def("__bool__", [](const Value&) -> bool { refuse_control_flow("truth"); })
-      .def("__float__", [](const Value&) -> double { refuse_control_flow("number"); })
-      .def("__int__", [](const Value&) -> int { refuse_control_flow("number"); })
-      .def("__iter__", [](const Value&) -> nb::object { refuse_control_flow("elements"); })
-      .def("__repr__", [](const Value& v) {
-        return "Value(" + v.builder(user_line()).graph().value(v.id()).type.to_string() + ")";
-      });
+  bind_value_class(m);
   m.def("op_table", &op_table);
   m.def("graph_svg", [](const std::string& text) {
     const nb::gil_scoped_release unlocked;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../graph/place.h"
 #include "ridgeline/nn/layer_calls.h"
 #include "ridgeline/nn/module.h"
 
@@ -18,12 +19,16 @@ namespace ridgeline::python {
 namespace nb = nanobind;
 
 // What Python calls build into, on this thread: that of the innermost scope. Layers find it by themselves.
-class BuildScope {
+class BuildScope final : public Place {
  public:
   explicit BuildScope(nn::ModelContext& context);
-  ~BuildScope();
+  ~BuildScope() override;
   BuildScope(const BuildScope&) = delete;
   BuildScope& operator=(const BuildScope&) = delete;
+
+  GraphBuilder& builder() override { return context_.builder; }
+  const char* kind() const override { return "model"; }
+  Value constant(nb::handle array, const Location& where) override;
 
   // An Error that names `what` where nothing is being built.
   static BuildScope& current(const std::string& what);
@@ -45,8 +50,13 @@ class BuildScope {
   nn::LayerCalls calls_;
 };
 
-// Of the frame that runs, or as layers keep it: (file, line, function).
+// The innermost frame of Python outside of the package; None: there is none.
+nb::object user_frame();
+// Its line, or as layers keep it: (file, line, function).
 Location user_line();
+// The lines of that frame and of those that called it, innermost first, up to one that runs `code`; the innermost line
+// alone where none does.
+LocationStack user_lines(PyObject* code);
 Location line_of(nb::handle where);
 
 // The results of one op. Operands are Values, numbers (constants of the type of the first Value) and None.
