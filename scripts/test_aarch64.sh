@@ -36,7 +36,7 @@ qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) ||
   die "no qemu-aarch64: run scripts/setup.sh --cross aarch64"
 jobs=$(nproc)
 failed=()
-export QEMU_LD_PREFIX=$PWD/.deps/aarch64/sysroot OMP_WAIT_POLICY=passive GTEST_TOTAL_SHARDS=$jobs
+export QEMU_LD_PREFIX=$PWD/.deps/aarch64/sysroot OMP_WAIT_POLICY=passive
 for folder in "${folders[@]}"; do
   [[ -d tests/$folder ]] || die "scripts/test_aarch64.sh: no folder tests/$folder"
   scripts/build.sh aarch64 "test_$folder" || die "test_$folder does not build for aarch64"
@@ -46,14 +46,14 @@ for folder in "${folders[@]}"; do
   rm -rf "$logs" && mkdir -p "$logs"
   pids=()
   for ((shard = 0; shard < jobs; ++shard)); do
-    GTEST_SHARD_INDEX=$shard "$qemu" "build-aarch64/tests/test_$folder" --gtest_brief=1 --gtest_filter="$filter" \
+    GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$shard "$qemu" "build-aarch64/tests/test_$folder" --gtest_brief=1 --gtest_filter="$filter" \
       >"$logs/$shard" 2>&1 &
     pids+=($!)
   done
   good=1
   for pid in "${pids[@]}"; do wait "$pid" || good=0; done
-  count=$(grep -hoE '^\[==========\] [0-9]+' "$logs"/* | awk '{n += $2} END {print n + 0}')
-  skipped=$(grep -hE '^\[  SKIPPED \] [0-9]+' "$logs"/* | grep -oE '[0-9]+' | awk '{n += $1} END {print n + 0}')
+  count=$(cat "$logs"/* | sed -nE 's/^\[==========\] ([0-9]+) tests? .* ran.*/\1/p' | awk '{n += $1} END {print n + 0}')
+  skipped=$(cat "$logs"/* | sed -nE 's/^\[  SKIPPED \] ([0-9]+) tests?.*/\1/p' | awk '{n += $1} END {print n + 0}')
   if ((good)); then
     say "$folder" "$count tests under qemu, $skipped of them skipped, $(duration $((SECONDS - begin)))"
   else
