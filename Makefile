@@ -1,12 +1,13 @@
 # A front for CMake: every target does the set-up that it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build own cuda train test bench check format docs asan tsan clean
+.PHONY: help setup build own aarch64 test-aarch64 cuda train test bench check format docs asan tsan clean
 
 help:
 	@echo "make train    set up, build, draw the shapes data set, train AlexNet on it and evaluate"
 	@echo "make test     set up, build, run every test"
 	@echo "make build    set up and build the program: build/ridgeline"
 	@echo "make own      set up and build without oneDNN, our kernels alone: build-own/ridgeline"
+	@echo "make aarch64  set up and build for 64-bit Arm, cross-compiled: build-aarch64/ridgeline; make test-aarch64: its tests"
 	@echo "make cuda     set up and build with the CUDA device (no card needed): build-cuda/ridgeline, libridgeline_cuda.so"
 	@echo "make bench    time the compiled training step against this machine's limit"
 	@echo "make check    clang-format and clang-tidy (pinned, in .venv); make format rewrites the files"
@@ -24,6 +25,13 @@ build: setup
 own:
 	@scripts/setup.sh --no-onednn
 	@scripts/build.sh own ridgeline
+
+aarch64:
+	@scripts/setup.sh --cross aarch64
+	@scripts/build.sh aarch64 ridgeline
+
+test-aarch64: aarch64
+	@scripts/test_aarch64.sh
 
 cuda:
 	@scripts/setup.sh --cuda
@@ -60,4 +68,4 @@ docs:
 	@scripts/docs.sh
 
 clean:
-	rm -rf build build-own build-cuda build-debug build-asan build-tsan
+	rm -rf build build-own build-aarch64 build-cuda build-debug build-asan build-tsan

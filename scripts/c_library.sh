@@ -6,6 +6,8 @@
 #   scripts/c_library.sh PREFIX              into that folder
 #   scripts/c_library.sh --infer [PREFIX]    inference, into build/c-infer-install/; its trial needs build/ridgeline
 #   scripts/c_library.sh --infer --installed [PREFIX]   only the trial, of what is installed; 77 where nothing is
+#   scripts/c_library.sh --infer --aarch64 [PREFIX]     inference for 64-bit Arm, into build-aarch64/c-infer-install/,
+#                                            at most 4 MB; its trial runs under qemu (scripts/setup.sh --cross aarch64)
 #
 # Needs the compiler and Debian packages of scripts/setup.sh.
 set -euo pipefail
@@ -18,8 +20,20 @@ if [[ ${1:-} == --infer ]]; then
   folder=build/c-infer
   shift
 fi
-installed=0
-if [[ ${1:-} == --installed ]]; then installed=1 && shift; fi
+installed=0 options=() compiler=(cc) emulator=() find=()
+if [[ ${1:-} == --installed ]]; then
+  installed=1
+  shift
+elif [[ ${1:-} == --aarch64 ]]; then
+  [[ $package == ridgeline_infer ]] || die "scripts/c_library.sh: --aarch64 is for --infer"
+  shift
+  folder=build-aarch64/c-infer
+  options=(-DCMAKE_TOOLCHAIN_FILE="$PWD/scripts/aarch64.cmake" -DRIDGELINE_ONEDNN=OFF)
+  sysroot=$(realpath .deps/aarch64/sysroot)
+  [[ -d $sysroot ]] || die "no arm64 libraries in $sysroot: run scripts/setup.sh --cross aarch64"
+  compiler=(aarch64-linux-gnu-gcc --sysroot="$sysroot" -Wl,-rpath-link,"$sysroot/usr/lib/aarch64-linux-gnu")
+  emulator=(qemu-aarch64-static -L "$sysroot")
+fi
 prefix=$(realpath -m "${1:-$folder-install}")
 begin=$SECONDS
 work=$folder
@@ -29,7 +43,7 @@ work=$(realpath "$work")
 log=$work/log
 step() { "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "failed: $* (whole log: $log)"; }; }
 if ((!installed)); then
-  step cmake -S . -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -D$option=ON -DRIDGELINE_TESTS=OFF \
+  step cmake -S . -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" -D$option=ON -DRIDGELINE_TESTS=OFF \
     -DCMAKE_INSTALL_PREFIX="$prefix"
   step cmake --build "$work" --target $target
   step cmake --install "$work" --component $component --strip
@@ -40,15 +54,24 @@ if [[ ! -f $library ]]; then
   die "no lib$package.so below $prefix"
 fi
 
+bytes=$(stat -c %s "$library")
+((${#emulator[@]} == 0 || bytes <= 4000000)) || die "$library has $bytes bytes, more than 4,000,000"
+
 # What it shows is what the header declares, nothing else (but for the linker's own marks).
 shown=$(nm -D --defined-only "$library" | awk '$2 ~ /[TDB]/ {print $3}' | grep -vxE '__bss_start|_edata|_end' | sort)
 declared=$(grep -oE '\bridgeline_[a-z_]+\(' bindings/c/$package.h | tr -d '(' | sort -u)
 [[ $shown == "$declared" ]] || { diff <(echo "$shown") <(echo "$declared") >&2 || true; die "symbols and header differ"; }
 
 libraries=$(dirname "$library")
-export PKG_CONFIG_PATH=$libraries/pkgconfig LD_LIBRARY_PATH=$libraries
+export PKG_CONFIG_PATH=$libraries/pkgconfig
+if ((${#emulator[@]})); then
+  emulator+=(-E "LD_LIBRARY_PATH=$libraries")
+  find=("${options[0]}" -DCMAKE_FIND_ROOT_PATH="$prefix")
+else
+  export LD_LIBRARY_PATH=$libraries
+fi
 read -ra flags <<<"$(pkg-config --cflags --libs $package)"
-step cc -std=c99 -pedantic-errors -Wall -Werror bindings/c/examples/$example.c -o "$work/by_pkg_config" "${flags[@]}"
+step "${compiler[@]}" -std=c99 -pedantic-errors -Wall -Werror bindings/c/examples/$example.c -o "$work/by_pkg_config" "${flags[@]}"
 
 mkdir -p "$work/user"
 cat >"$work/user/CMakeLists.txt" <<CMAKE
@@ -58,7 +81,7 @@ find_package($package 0.1 REQUIRED)
 add_executable(by_cmake $PWD/bindings/c/examples/$example.c)
 target_link_libraries(by_cmake ridgeline::$target)
 CMAKE
-step cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$prefix"
+step cmake -S "$work/user" -B "$work/user/build" "${find[@]}" -DCMAKE_PREFIX_PATH="$prefix"
 step cmake --build "$work/user/build"
 
 if [[ $package == ridgeline_data ]]; then
@@ -88,7 +111,7 @@ else
   expected="^$picture	[0-9]*	$class	[01]\.[0-9]*$"
 fi
 for program in "$work/by_pkg_config" "$work/user/build/by_cmake"; do
-  step "$program" "${arguments[@]}"
+  step "${emulator[@]}" "$program" "${arguments[@]}"
   grep -q "$expected" "$log" || die "$program printed something else: $(cat "$log")"
 done
-say c "$library, $(($(stat -c %s "$library") / 1000)) kB, $(duration $((SECONDS - begin)))"
+say c "$library, $((bytes / 1000)) kB, $(duration $((SECONDS - begin)))"

@@ -159,7 +159,11 @@ install_into_venv() {
 if ((tests)); then packages+=(openmpi-bin); fi  # mpirun and the library; nothing is compiled against it
 if [[ -n $cross ]]; then packages=("${tools[@]}" g++-aarch64-linux-gnu qemu-user-static); fi
 install_packages
-if [[ -n $cross ]]; then scripts/sysroot.sh libc6-dev "libstdc++6" libgomp1 "${libraries[@]}"; fi
+if [[ -n $cross ]]; then
+  before=$(cat .deps/aarch64/packages 2>/dev/null || true)
+  scripts/sysroot.sh libc6-dev libstdc++6 libgomp1 "${libraries[@]}"
+  [[ $(cat .deps/aarch64/packages) == "$before" ]] || did+=("the arm64 libraries")
+fi
 if ((with_onednn)); then install_onednn; fi
 if ((cuda)); then install_cuda; fi
 if ((tests)); then install_into_venv tests; fi

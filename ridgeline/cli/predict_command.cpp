@@ -113,15 +113,19 @@ int predict_command(const Words& words) {
   train::Recipe recipe;
   std::vector<std::string> images;
   Shown shown;
-  std::string format_name = "text";
+  std::string format_name = "text", reproducibility = "fast";
   app.option("IMAGE", images, image::decoded_format_names() + " files; a model file in front (ridgeline export)")
       .required();
   add_saved_model_flags(app, recipe);
   app.option("--top", shown.top, "classes shown");
   app.option("--format", format_name, "text, csv or json (one object a line)");
+  app.option("--reproducibility", reproducibility,
+             "the same bits: fast (same machine and threads), deterministic (any number of threads), portable (any "
+             "machine)");
   app.flag("--logits", shown.logits, "show logits, in the order of the classes");
   if (!app.parse(words)) return 0;
   const Format& format = format_named(format_name);
+  const KernelPromise promise{.bits = reproducibility_named(reproducibility)};
   const bool from_file = infer::is_model_file(images.front());
   if (!from_file) refuse_other_models(images.front());
   if (!from_file && images.front().ends_with(".rdgm")) {
@@ -139,7 +143,7 @@ int predict_command(const Words& words) {
   const infer::Model model = from_file ? infer::read_model(images.front()) : train::saved_model(recipe);
   if (from_file) images.erase(images.begin());
   if (images.empty()) throw Error("give the images behind the model file", ErrorKind::usage);
-  infer::Predictor predictor(model, {.batch_size = 1});
+  infer::Predictor predictor(model, {.batch_size = 1, .session = {.promise = promise}});
   bool all_read = true;
   if (!shown.logits) std::printf("%s", format.header.data());
   for (const std::string& image : images) {

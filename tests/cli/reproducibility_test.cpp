@@ -67,6 +67,9 @@ TEST(Reproducibility, UnknownLevelsAndModesAreRefused) {
   EXPECT_NE(
       refused("--reproducibility=portabel").find("did you mean 'portable'? (allowed: fast, deterministic, portable)"),
       std::string::npos);
+  const testing::Outcome predict = testing::run("predict --reproducibility=portabel model.rdgm picture.jpg");
+  EXPECT_EQ(predict.code, 2) << predict.text;
+  EXPECT_NE(predict.text.find("did you mean 'portable'?"), std::string::npos) << predict.text;
   EXPECT_NE(refused("--inter_op_parallelism_threads=-1").find("inter_op_parallelism_threads"), std::string::npos);
   EXPECT_NE(refused("--inter_op_parallelism_threads=2 --device=simulated").find("runs one after the other"),
             std::string::npos);

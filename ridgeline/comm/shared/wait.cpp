@@ -11,6 +11,7 @@
 #include <climits>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/processor.h"
 
 namespace ridgeline::comm {
 namespace {
@@ -71,7 +72,7 @@ void wait_for(SharedHeader& header, SharedCount& count, std::uint32_t value, int
               const WaitLimits& limits) {
   for (int look = 0; look < limits.looks; ++look) {
     if (reached(count.value.load(std::memory_order_acquire), value)) return;
-    __builtin_ia32_pause();
+    pause_while_waiting();
   }
   const std::string &own = limits.names[static_cast<std::size_t>(limits.rank)],
                     &other = limits.names[static_cast<std::size_t>(of)];

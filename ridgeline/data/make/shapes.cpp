@@ -109,9 +109,12 @@ Scene compose(int label, SampleRandom& random) {
   // The distractor lies across the figure's border or beside it.
   const double where = random.uniform(0, kFullTurn), distance = radius * random.uniform(0.6, 1.3);
   const double small = radius * random.uniform(0.1, 0.22);
-  scene.distractor_mask.fill(placed(blob_outline(random), random.uniform(0, kFullTurn), random.uniform(0.5, 1.0),
-                                    random.uniform(0, kFullTurn), small, x + distance * portable_cos(where),
-                                    y + distance * portable_sin(where)));
+  // Drawn one by one: compilers order a call's arguments as the processor likes.
+  const double distractor_squash_angle = random.uniform(0, kFullTurn), distractor_squash = random.uniform(0.5, 1.0);
+  const double distractor_angle = random.uniform(0, kFullTurn);
+  const Outline blob = blob_outline(random);
+  scene.distractor_mask.fill(placed(blob, distractor_angle, distractor_squash, distractor_squash_angle, small,
+                                    x + distance * portable_cos(where), y + distance * portable_sin(where)));
   scene.distractor_in_front = random.bits() & 1;
   scene.grain = uniform(random, 0.0, 0.03);
   return scene;

@@ -61,7 +61,7 @@ void require(const Example& example, std::string_view key) {
 }
 
 std::vector<float> box_side(const Example& example, std::string_view side) {
-  const std::string key = std::string(kBox) + std::string(side);
+  const std::string key = std::string(kBox).append(side);
   const Example::Feature* feature = example.find(key);
   if (!feature || feature->kind == FeatureKind::none) return {};
   return example.floats(key);

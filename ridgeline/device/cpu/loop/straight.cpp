@@ -71,6 +71,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 struct StraightValues {
   Floats operands[kMaxStraightOperands], results[2], buffer;
 
+  // Written out: a constructor that the compiler makes has not the target of this namespace, which Arm's vectors ask
+  // for.
+  HWY_INLINE StraightValues() {}
+
   template <LoopSlot::Place kPlace, int kIndex>
   HWY_INLINE Floats& at() {
     if constexpr (kPlace == LoopSlot::operand)

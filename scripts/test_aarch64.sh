@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Builds the tests for 64-bit Arm and runs them under qemu: scripts/test_aarch64.sh [FOLDER...]
+#
+# Without folders: core, format, image, data, graph, device, compile, infer and train, the last two of which on what an
+# emulated machine gets through. Prints what is left out, and why. Needs scripts/setup.sh --cross aarch64.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/say.sh
+
+folders=("$@")
+((${#folders[@]})) || folders=(core format image data graph device compile infer train)
+declare -A left_out=() only=()
+leave_out() {  # leave_out FOLDER REASON TEST...
+  local folder=$1 reason=$2
+  shift 2
+  left_out[$folder]+="${left_out[$folder]:+:}$(IFS=: && echo "$*")"
+  [[ " ${folders[*]} " == *" $folder "* ]] && say "$folder" "left out: $* ($reason)"
+  return 0
+}
+
+if [[ ! -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ]]; then
+  why="they start a program of the build, which this system cannot do: no binfmt_misc for aarch64"
+  leave_out data "$why" 'ExamplePrograms.*'
+  leave_out compile "$why" 'ComputeTeam.AStepEndsWhere*'
+  leave_out infer "$why" CInfer.TheExampleNamesWhatItSees
+  leave_out device "$why" 'IsaDeathTest.*'
+fi
+leave_out core "qemu does not limit the addresses of the program that it runs" \
+  LaneThreads.WhereTheSystemHasNoMoreThreadsThatIsAnError Memory.IsNoMoreThanTheProcessMayTake
+leave_out image "thousands of damaged files, an hour under qemu" 'FuzzCorpora.*'
+leave_out device "layers in the size of real models" '*TileModelLayers*' 'HugeShapes.*' 'LargeTeams.*'
+only[train]='Trainer.*:Loop.*:Checkpoint.*:Metrics.*:TrainSteps.*:MixedBatches.*:RowMask.*:GradientOptions.*:PrecisionModes.*'
+[[ " ${folders[*]} " == *" train "* ]] && say train "only ${only[train]} (what an emulated machine gets through)"
+
+qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) ||
+  die "no qemu-aarch64: run scripts/setup.sh --cross aarch64"
+jobs=$(nproc)
+failed=()
+export QEMU_LD_PREFIX=$PWD/.deps/aarch64/sysroot OMP_WAIT_POLICY=passive
+for folder in "${folders[@]}"; do
+  [[ -d tests/$folder ]] || die "scripts/test_aarch64.sh: no folder tests/$folder"
+  scripts/build.sh aarch64 "test_$folder" || die "test_$folder does not build for aarch64"
+  begin=$SECONDS
+  filter="${only[$folder]:-*}-${left_out[$folder]:-}"
+  logs=build-aarch64/tests/logs/$folder
+  rm -rf "$logs" && mkdir -p "$logs"
+  pids=()
+  for ((shard = 0; shard < jobs; ++shard)); do
+    GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$shard "$qemu" "build-aarch64/tests/test_$folder" --gtest_brief=1 --gtest_filter="$filter" \
+      >"$logs/$shard" 2>&1 &
+    pids+=($!)
+  done
+  good=1
+  for pid in "${pids[@]}"; do wait "$pid" || good=0; done
+  count=$(cat "$logs"/* | sed -nE 's/^\[==========\] ([0-9]+) tests? .* ran.*/\1/p' | awk '{n += $1} END {print n + 0}')
+  skipped=$(cat "$logs"/* | sed -nE 's/^\[  SKIPPED \] ([0-9]+) tests?.*/\1/p' | awk '{n += $1} END {print n + 0}')
+  if ((good)); then
+    say "$folder" "$count tests under qemu, $skipped of them skipped, $(duration $((SECONDS - begin)))"
+  else
+    failed+=("$folder")
+    grep -hE '^\[  FAILED  \]' "$logs"/* | sort -u >&2 || true
+    say "$folder" "FAILED: logs in $logs"
+  fi
+done
+((${#failed[@]} == 0)) || die "failed under qemu: ${failed[*]}"
