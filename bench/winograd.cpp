@@ -162,8 +162,8 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
     return true;
   };
   const auto all = device::library_kernels();
-  const auto library = std::find_if(all.begin(), all.end(), [&](const KernelEntry& e) { return e.op == operation.op; });
-  if (!add(library->factory(request))) return;
+  const auto entry = std::find_if(all.begin(), all.end(), [&](const KernelEntry& e) { return e.op == operation.op; });
+  if (!add(entry->factory(request))) return;
   if (options.all_rules) {
     for (int m = 2; m <= 6; ++m) {
       for (const int n : m > 4 ? std::vector{0, 4} : std::vector{0}) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/families.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/graph/loop/builder.h"
 #include "ridgeline/graph/loop/float_math.h"
@@ -141,8 +142,11 @@ TEST_P(LoopKernels, EveryOpGivesTheReferencesBitsOnLargeTensors) {
 TEST_P(LoopKernels, EveryOpHasACaseHere) {
   std::set<std::string> tested = {"constant"};
   for (const OpCase& c : op_cases()) tested.insert(c.op);
-  for (const KernelEntry& entry : loop_kernels()) EXPECT_TRUE(tested.contains(std::string(entry.op))) << entry.op;
-  EXPECT_EQ(loop_kernels().size(), tested.size());
+  for (const KernelEntry& entry : loop_kernels()) {
+    if (entry.factory != make_loop_kernel) continue;
+    EXPECT_EQ(tested.erase(std::string(entry.op)), 1u) << entry.op;
+  }
+  EXPECT_TRUE(tested.empty()) << *tested.begin();
   EXPECT_EQ(run_kernel("constant", {}, {{"value", 0.1}}).results[0].data<float>()[0], 0.1f);
   const LoopRun half = run_kernel("constant", {}, {{"value", 0.1}, {"dtype", DType::bf16}});
   EXPECT_EQ(half.results[0].data<bfloat16>()[0], to_bfloat16(0.1f));
