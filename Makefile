@@ -68,4 +68,4 @@ docs:
 	@scripts/docs.sh
 
 clean:
-	rm -rf build build-own build-aarch64 build-cuda build-debug build-asan build-tsan
+	rm -rf build build-own build-aarch64 build-java build-cuda build-debug build-asan build-tsan

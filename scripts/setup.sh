@@ -6,6 +6,7 @@
 #   scripts/setup.sh --tests      and OpenMPI, and numpy and Pillow in .venv/, which some tests use as oracles
 #   scripts/setup.sh --cuda       and NVIDIA's compiler in .deps/cuda, where CUDA_HOME and /usr/local/cuda have none
 #   scripts/setup.sh --check      and clang-format and clang-tidy in .venv/
+#   scripts/setup.sh --java       and a JDK, where no javac is
 #   scripts/setup.sh --cross aarch64   what a build for 64-bit Arm needs: Debian's cross compiler, qemu, and the arm64
 #                                 libraries in .deps/aarch64/sysroot (docs/arm.md); no oneDNN
 #
@@ -14,13 +15,14 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
 
-tests=0 check=0 cuda=0 with_onednn=1 cross=
+tests=0 check=0 cuda=0 java=0 with_onednn=1 cross=
 [[ $(uname -m) == x86_64 ]] || with_onednn=0  # its wheels are for x86-64
 while (($#)); do
   case $1 in
     --tests) tests=1 ;;
     --check) check=1 ;;
     --cuda) cuda=1 ;;
+    --java) java=1 ;;
     --no-onednn) with_onednn=0 ;;
     --cross)
       cross=${2:-}
@@ -28,7 +30,7 @@ while (($#)); do
       with_onednn=0
       shift
       ;;
-    *) die "scripts/setup.sh: unknown flag $1 (allowed: --tests, --check, --cuda, --no-onednn, --cross aarch64)" ;;
+    *) die "scripts/setup.sh: unknown flag $1 (allowed: --tests, --check, --cuda, --java, --no-onednn, --cross aarch64)" ;;
   esac
   shift
 done
@@ -157,6 +159,7 @@ install_into_venv() {
 }
 
 if ((tests)); then packages+=(openmpi-bin); fi  # mpirun and the library; nothing is compiled against it
+if ((java)) && ! command -v javac >/dev/null; then packages+=(default-jdk-headless); fi
 if [[ -n $cross ]]; then packages=("${tools[@]}" g++-aarch64-linux-gnu qemu-user-static); fi
 install_packages
 if [[ -n $cross ]]; then

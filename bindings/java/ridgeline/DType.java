@@ -1,0 +1,26 @@
+package ridgeline;
+
+/** Types of elements, in the order of the C interface's numbers. */
+public enum DType {
+  F64(8),
+  F32(4),
+  BF16(2),
+  F16(2),
+  U8(1),
+  I32(4),
+  I64(8),
+  BOOL(1),
+  /** Byte strings: {@link Batch#text}. */
+  BYTES(0);
+
+  private final int size;
+
+  DType(int size) {
+    this.size = size;
+  }
+
+  /** Bytes of one element; 0 of byte strings. */
+  public int size() {
+    return size;
+  }
+}
