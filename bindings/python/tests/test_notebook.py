@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 
 import ridgeline as rl
-from training_support import batches, dense_model, pictures, points
+from training_support import batches, dense_model, pictures
 
 
 class Cells(HTMLParser):
