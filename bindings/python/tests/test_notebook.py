@@ -9,8 +9,6 @@ import xml.etree.ElementTree as xml
 from html.parser import HTMLParser
 from unittest import mock
 
-import numpy as np
-
 import ridgeline as rl
 from training_support import batches, dense_model, pictures
 
