@@ -9,10 +9,8 @@ import xml.etree.ElementTree as xml
 from html.parser import HTMLParser
 from unittest import mock
 
-import numpy as np
-
 import ridgeline as rl
-from training_support import batches, dense_model, pictures, points
+from training_support import batches, dense_model, pictures
 
 
 class Cells(HTMLParser):

@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 
 import ridgeline as rl
-from training_support import Losses, dense_model, points
+from training_support import Losses, points
 
 try:
     import torch
