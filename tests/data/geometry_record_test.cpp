@@ -28,31 +28,30 @@ Dataset boxed_rows(std::int64_t n) {
   return InMemory({{"image", images}, {"boxes", boxes}, {"box_labels", labels}});
 }
 
-std::string geometry_of(const Sample& sample) {
-  return std::string(sample.column("image_geometry").string_values().at(0));
-}
+std::string told_of(const Sample& sample) { return std::string(sample.column("image_geometry").string_values().at(0)); }
 
-std::string geometry(std::vector<Transform> transforms) {
+std::string told_after(std::vector<Transform> transforms) {
   transforms.insert(transforms.begin(), RecordGeometry());
-  return geometry_of(replay(boxed_rows(1).map(std::move(transforms)), 0, 0));
+  return told_of(replay(boxed_rows(1).map(std::move(transforms)), 0, 0));
 }
 
 TEST(RecordedGeometry, SaysWhatEachStepDid) {
-  EXPECT_EQ(geometry({}), "size 40 60\n");
-  EXPECT_EQ(geometry({Pad({1, 2, 3, 4}), Resize(20), CenterCrop(18)}),
+  EXPECT_EQ(told_after({}), "size 40 60\n");
+  EXPECT_EQ(told_after({Pad({1, 2, 3, 4}), Resize(20), CenterCrop(18)}),
             "size 40 60\npad 1 2 3 4\nresize 20 27\ncenter_crop 18 18\n");
-  EXPECT_EQ(geometry({Pad({2}, {.padding_mode = "reflect"}), Crop(-1, 3, {30, 31})}),
+  EXPECT_EQ(told_after({Pad({2}, {.padding_mode = "reflect"}), Crop(-1, 3, {30, 31})}),
             "size 40 60\npad_reflect 2 2 2 2\ncrop -1 3 30 31\n");
-  EXPECT_EQ(geometry({RandomHorizontalFlip(1), RandomVerticalFlip(1), RandomHorizontalFlip(0)}),
+  EXPECT_EQ(told_after({RandomHorizontalFlip(1), RandomVerticalFlip(1), RandomHorizontalFlip(0)}),
             "size 40 60\nhorizontal_flip\nvertical_flip\n");
-  EXPECT_EQ(geometry({Rotate(12.5, {.expand = true, .center = {{3, 4.5}}})}), "size 40 60\nrotate 12.5 1 3 4.5\n");
-  EXPECT_EQ(geometry({Affine({.angle = 3, .translate = {1, -2}, .scale = 0.1, .shear = {4, 5}})}),
+  EXPECT_EQ(told_after({Rotate(12.5, {.expand = true, .center = {{3, 4.5}}})}), "size 40 60\nrotate 12.5 1 3 4.5\n");
+  EXPECT_EQ(told_after({Affine({.angle = 3, .translate = {1, -2}, .scale = 0.1, .shear = {4, 5}})}),
             "size 40 60\naffine 3 1 -2 0.1 4 5\n");
-  EXPECT_EQ(geometry({RandomApply({NoteGeometry("here"), RandomVerticalFlip(1)}, 1), Invert(), Normalize::imagenet()}),
-            "size 40 60\nnote here\nvertical_flip\n");
-  EXPECT_EQ(geometry({RandomCrop(40, {.padding = 2})}).substr(0, 28), "size 40 60\npad 2 2 2 2\ncrop ");
-  EXPECT_EQ(geometry({RandomCrop({40, 60})}), "size 40 60\n");
-  EXPECT_EQ(geometry({RandomPerspective({.p = 1})}).substr(0, 23), "size 40 60\nperspective ");
+  EXPECT_EQ(
+      told_after({RandomApply({NoteGeometry("here"), RandomVerticalFlip(1)}, 1), Invert(), Normalize::imagenet()}),
+      "size 40 60\nnote here\nvertical_flip\n");
+  EXPECT_EQ(told_after({RandomCrop(40, {.padding = 2})}).substr(0, 28), "size 40 60\npad 2 2 2 2\ncrop ");
+  EXPECT_EQ(told_after({RandomCrop({40, 60})}), "size 40 60\n");
+  EXPECT_EQ(told_after({RandomPerspective({.p = 1})}).substr(0, 23), "size 40 60\nperspective ");
 }
 
 TEST(RecordedGeometry, IsTheSameWithEveryPassLeftOutAndWithAnyWorkers) {
@@ -88,7 +87,7 @@ TEST(RecordedGeometry, RefusesWhatItHasNoWordsFor) {
 }
 
 // The white object of that number is where its box says; false: nothing of it is left.
-bool framed(const Sample& sample, std::int64_t row, std::int64_t object, double slack) {
+bool object_is_framed(const Sample& sample, std::int64_t row, std::int64_t object, double slack) {
   const Tensor &image = sample.column("image"), &boxes = sample.column("boxes");
   const std::int64_t height = image.shape()[0], width = image.shape()[1];
   double seen[4] = {1e9, 1e9, -1, -1};
@@ -117,7 +116,7 @@ TEST(DetectionTransforms, BoxesFollowTheZoomAndTheRandomSizes) {
       const Sample sample = replay(data, i / 4, i % 4);
       heights.insert(sample.column("image").shape()[0]);
       for (std::int64_t k = 0; k < 2; ++k)
-        EXPECT_TRUE(framed(sample, k, k, t.op == "random_zoom_out" ? 1e-3 : 1.6)) << t.op;
+        EXPECT_TRUE(object_is_framed(sample, k, k, t.op == "random_zoom_out" ? 1e-3 : 1.6)) << t.op;
     }
     EXPECT_GT(heights.size(), 1u) << t.op;
   }
@@ -135,12 +134,12 @@ TEST(DetectionTransforms, IoUCropsHoldTheMiddleOfABoxAndDropTheOthers) {
     ASSERT_GE(labels.elements(), 1);
     ++kept[static_cast<std::size_t>(labels.elements())];
     for (std::int64_t row = 0; row < labels.elements(); ++row)
-      EXPECT_TRUE(framed(sample, row, labels.data<std::int32_t>()[row] % 10, 1e-3));
-    EXPECT_EQ(geometry_of(sample).find("iou_crop "), 11u);
+      EXPECT_TRUE(object_is_framed(sample, row, labels.data<std::int32_t>()[row] % 10, 1e-3));
+    EXPECT_EQ(told_of(sample).find("iou_crop "), 11u);
   }
   EXPECT_EQ(kept.size(), 2u);  // both, and one of them
   const Dataset as_it_is = boxed_rows(1).map(RecordGeometry(), RandomIoUCrop({.options = {1.0}}));
-  EXPECT_EQ(geometry_of(replay(as_it_is, 0, 0)), "size 40 60\n");
+  EXPECT_EQ(told_of(replay(as_it_is, 0, 0)), "size 40 60\n");
 }
 
 TEST(DetectionTransforms, NameTheirErrors) {

@@ -1,6 +1,8 @@
 """Other people's trainers with this package's loader: each runs where it is installed, and is left out elsewhere."""
 
+import contextlib
 import importlib.util
+import io
 import os
 import tempfile
 import unittest
@@ -132,9 +134,11 @@ class Adapters(Folder):
 
         learner = Learner(adapters.fastai(self.loader(), self.loader()), model(), lr=0.01,
                           loss_func=torch.nn.functional.cross_entropy)
-        with learner.no_bar(), learner.no_logging():
+        before = [p.clone() for p in learner.model.parameters()]
+        with contextlib.redirect_stdout(io.StringIO()):
             learner.fit(1)
-        self.assertGreater(float(learner.recorder.losses[-1] if hasattr(learner.recorder, "losses") else 1), 0)
+        self.assertEqual(learner.train_iter, 4)
+        self.assertFalse(any(torch.equal(a, b) for a, b in zip(before, learner.model.parameters())))
 
     @needs("keras")
     def test_keras_on_pytorch(self):

@@ -27,7 +27,8 @@ def made_with_defaults(name):
              "AdjustBrightness": (0.5,), "AdjustContrast": (0.5,), "AdjustSaturation": (0.5,),
              "AdjustSharpness": (0.5,), "AdjustHue": (0.1,), "Compose": ([data.Invert()],),
              "RandomApply": ([data.Invert()],), "RandomChoice": ([data.Invert(), data.Equalize()],),
-             "RandomOrder": ([data.Invert(), data.Equalize()],)}
+             "RandomOrder": ([data.Invert(), data.Equalize()],), "RandomShortestSize": ([20, 30],),
+             "RandomResize": (20, 30), "ScaleJitter": ((20, 30),)}
     return getattr(data, name)(*given.get(name, ()))
 
 
@@ -79,7 +80,8 @@ class Json(Folder):
 
         for entry in _core.transform_table():
             name = __import__("ridgeline.data._generated", fromlist=["camel"]).camel(entry["op"])
-            if entry["op"] in ("function", "clip_boxes") or entry["whole_batch"]:
+            # Some need columns beside the image.
+            if entry["op"] in ("function", "clip_boxes", "random_iou_crop", "note_geometry") or entry["whole_batch"]:
                 continue
             with self.subTest(name):
                 transform = made_with_defaults(name)

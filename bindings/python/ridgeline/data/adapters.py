@@ -81,9 +81,7 @@ def fastai(train: Any, valid: Any, device: Any = None) -> Any:
     """DataLoaders of fastai from two loaders of batches (inputs, targets)."""
     from fastai.data.core import DataLoaders
 
-    made = DataLoaders(*(_OnDevice(part, device) if device is not None else part for part in (train, valid)))
-    made.device = device
-    return made
+    return DataLoaders(_OnDevice(train, device), _OnDevice(valid, device), device=device)
 
 
 def keras(loader: DataLoader, channels_last: bool | None = None) -> Any:
@@ -113,7 +111,7 @@ def _inner(loader):
 
 
 class _OnDevice:
-    """A loader whose tensors are on a device. All else is the loader's."""
+    """A loader whose tensors are on a device; None: where they are. All else is the loader's."""
 
     def __init__(self, loader, device):
         self._loader, self._device = loader, device
@@ -126,7 +124,11 @@ class _OnDevice:
 
     def __iter__(self):
         for batch in self._loader:
-            yield _moved(batch, self._device)
+            yield batch if self._device is None else _moved(batch, self._device)
+
+    def to(self, device):
+        self._device = device
+        return self
 
 
 def _moved(value, device):
