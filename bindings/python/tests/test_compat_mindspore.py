@@ -358,11 +358,59 @@ class Files(Usual):
             ms.load_param_into_net(Network(), {"fc.bias": ms.Parameter(np.zeros(4), name="fc.bias")})
 
 
+class Functions(Usual):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(context.set_context, mode=context.GRAPH_MODE)
+
+    def test_ms_function_is_a_graph_of_tensors_with_the_numbers_of_pynative_mode(self):
+        calls = []
+
+        @ms.ms_function
+        def scaled(x, y):
+            calls.append(type(x).__name__)
+            return ms.ops.exp(x) * y + x, y
+
+        x, y = ms.Tensor(np.linspace(-1, 1, 6), ms.float32), ms.Tensor(np.arange(6), ms.float32)
+        first, same = scaled(x, y)
+        self.assertEqual((type(first).__name__, first.dtype), ("Tensor", ms.float32))
+        np.testing.assert_allclose(first.asnumpy(), np.exp(x.asnumpy()) * y.asnumpy() + x.asnumpy(), rtol=1e-6)
+        np.testing.assert_array_equal(same.asnumpy(), y.asnumpy())
+        scaled(y, x)
+        self.assertEqual(calls, ["GraphTensor"])  # one graph for both
+        context.set_context(mode=context.PYNATIVE_MODE)
+        np.testing.assert_array_equal(scaled(x, y)[0].asnumpy(), first.asnumpy())
+        self.assertEqual(len(calls), 2)
+
+    def test_python_goes_by_numbers_in_pynative_mode_alone(self):
+        @ms.jit
+        def halved(x):
+            return x * 0.5 if x.sum() > 3 else x
+
+        x = ms.Tensor([1, 2, 3], ms.float32)
+        with self.assertRaisesRegex(Exception, "test_compat_mindspore.py"):
+            halved(x)
+        context.set_context(mode=context.PYNATIVE_MODE)
+        np.testing.assert_array_equal(halved(x).asnumpy(), [0.5, 1, 1.5])
+
+    def test_grad_is_of_the_sum_by_one_argument_or_several(self):
+        def product(x, y):
+            return x * x * y
+
+        x, y = ms.Tensor([1, 2, 3], ms.float32), ms.Tensor([4, 5, 6], ms.float32)
+        np.testing.assert_array_equal(ms.grad(product)(x, y).asnumpy(), [8, 20, 36])
+        by_x, by_y = ms.grad(ms.ms_function(product), grad_position=(0, 1))(x, y)
+        np.testing.assert_array_equal(by_x.asnumpy(), [8, 20, 36])
+        np.testing.assert_array_equal(by_y.asnumpy(), [1, 4, 9])
+        with self.assertRaisesRegex(TypeError, "Model"):
+            ms.grad(nn.ReLU())
+
+
 class Refused(Usual):
     def test_what_is_not_there_is_refused_by_name_with_what_to_use(self):
         for statement, told in (
                 ("from ridgeline.compat.mindspore.nn import LSTM", "nn has no LSTM"),
-                ("from ridgeline.compat.mindspore import ms_function", "has no ms_function"),
+                ("from ridgeline.compat.mindspore import value_and_grad", "ridgeline.value_and_grad"),
                 ("from ridgeline.compat.mindspore.train.callback import SummaryCollector", "metrics.jsonl"),
                 ("from ridgeline.compat.mindspore.dataset import MindDataset", "ridgeline.data has sources"),
                 ("from ridgeline.compat.mindspore.dataset.vision.c_transforms import RandomRotation",

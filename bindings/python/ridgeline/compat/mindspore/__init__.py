@@ -15,6 +15,7 @@ _PLACES = {
     "Tensor": "._tensor", "Parameter": "._parameter", "Model": ".train.model",
     **{name: "." + name for name in ("common", "communication", "context", "dataset", "nn", "ops", "train")},
     **{name: ".common" for name in ("set_seed", "get_seed", "dtype")},
+    **{name: ".common.api" for name in ("ms_function", "jit", "grad")},
     **{name: ".context" for name in ("set_context", "get_context", "set_auto_parallel_context",
                                      "get_auto_parallel_context", "reset_auto_parallel_context", "GRAPH_MODE",
                                      "PYNATIVE_MODE", "ParallelMode")},
@@ -24,11 +25,10 @@ _PLACES = {
     **{name: ".common.dtype" for name in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
                                           "bool_", "dtype_to_nptype")},
 }
-_FUNCTIONS = "nets of a Model are compiled as they are; a function by itself is ridgeline.graph's"
+_CLASSES = "objects that a function gets are a part of its graph as they are"
 REFUSED = {
-    "ms_function": _FUNCTIONS, "jit": _FUNCTIONS, "ms_class": _FUNCTIONS, "jit_class": _FUNCTIONS,
-    "grad": "Model trains; gradients of one's own are not there",
-    "value_and_grad": "Model trains; gradients of one's own are not there",
+    "ms_class": _CLASSES, "jit_class": _CLASSES,
+    "value_and_grad": "ridgeline.value_and_grad",
     "load": "load_checkpoint reads parameters; ridgeline.train.Model.load reads models, too",
     "load_mindir": "load_checkpoint reads parameters", "Profiler": "ridgeline train --trace writes a trace",
     "profiler": "ridgeline train --trace writes a trace", "numpy": "NumPy itself: Tensor.asnumpy()",

@@ -4,6 +4,8 @@ A value remembers that it is of images, so that layers read it as it lies. Whate
 (a reshape, a transpose) gets it by one transpose in the graph.
 """
 
+import operator
+
 from ... import graph, nn
 from ..._core import Value
 from ._parameter import Parameter
@@ -109,8 +111,20 @@ class GraphTensor:
     def __rtruediv__(self, other):
         return binary(graph.div, other, self)
 
+    def __gt__(self, other):
+        return binary(operator.gt, self, other)
+
+    def __ge__(self, other):
+        return binary(operator.ge, self, other)
+
+    def __lt__(self, other):
+        return binary(operator.lt, self, other)
+
+    def __le__(self, other):
+        return binary(operator.le, self, other)
+
     def __bool__(self):
-        return bool(self.lies)  # which is refused, with the line
+        return bool(self.lies)  # in a graph refused, with the line
 
     __float__ = __int__ = __iter__ = __bool__
 

@@ -71,6 +71,10 @@ def set_context(**kwargs):
             raise ValueError(f"set_context() has no key '{key}' (allowed: {', '.join([*_context, *WITHOUT_EFFECT])})")
         else:
             _context[key] = _checked(key, value)
+            if key == "mode":  # of functions; nets are graphs in both
+                from ... import graph
+
+                graph.set_mode("graph" if value == GRAPH_MODE else "eager")
 
 
 def _checked(key, value):

@@ -31,5 +31,5 @@ def get_seed():
 
 def __getattr__(name):
     return lookup(__name__, name, {"Tensor": ".._tensor", "Parameter": ".._parameter", "dtype": ".dtype",
-                                   "initializer": ".initializer", "parameter": ".parameter",
+                                   "initializer": ".initializer", "api": ".api", "ms_function": ".api", "jit": ".api", "parameter": ".parameter",
                                    "tensor": ".tensor"}, {})
