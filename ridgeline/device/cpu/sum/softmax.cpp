@@ -235,11 +235,14 @@ KernelChoice make_own_softmax(const KernelRequest& request) {
   return make_body_kernel(own_name("softmax"), [axis](const KernelArguments& a) {
     const float* z = input<float>(a, 0);
     float* p = output<float>(a, 0);
-    axis.for_each([&](std::int64_t at) { HWY_DYNAMIC_DISPATCH(softmax_row)
-                                         (z + at, axis.classes, p + at); },
-                  [&](std::int64_t at, std::int64_t n) {
-                    HWY_DYNAMIC_DISPATCH(softmax_columns)(z + at, axis.classes, axis.inner, n, p + at);
-                  });
+    axis.for_each(
+        [&](std::int64_t at) {
+          HWY_DYNAMIC_DISPATCH(softmax_row)
+          (z + at, axis.classes, p + at);
+        },
+        [&](std::int64_t at, std::int64_t n) {
+          HWY_DYNAMIC_DISPATCH(softmax_columns)(z + at, axis.classes, axis.inner, n, p + at);
+        });
   });
 }
 
@@ -250,8 +253,10 @@ KernelChoice make_own_softmax_bwd(const KernelRequest& request) {
     const float *y = input<float>(a, 0), *dy = input<float>(a, 1);
     float* dx = output<float>(a, 0);
     axis.for_each(
-        [&](std::int64_t at) { HWY_DYNAMIC_DISPATCH(softmax_row_gradient)
-                               (y + at, dy + at, axis.classes, dx + at); },
+        [&](std::int64_t at) {
+          HWY_DYNAMIC_DISPATCH(softmax_row_gradient)
+          (y + at, dy + at, axis.classes, dx + at);
+        },
         [&](std::int64_t at, std::int64_t n) {
           HWY_DYNAMIC_DISPATCH(softmax_columns_gradient)(y + at, dy + at, axis.classes, axis.inner, n, dx + at);
         });
