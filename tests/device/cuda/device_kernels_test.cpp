@@ -67,6 +67,26 @@ std::vector<test::OpRow> rows_for_entries() {
                                  {"stride", std::vector<std::int64_t>{1, 2, 3, 1}},
                                  {"input", std::vector<std::int64_t>{2, 6, 6, 8}}}});
   rows.push_back({.op = "cast", .operands = {{{3, 40}}}, .attributes = {{"to", DType::bf16}}});
+  // Copies by several elements at once.
+  using Integers = std::vector<std::int64_t>;
+  const Attributes halved{{"start", Integers{0, 0, 0, 0}}, {"stride", Integers{1, 2, 2, 1}}};
+  Attributes part = halved, back = halved;
+  part.set("size", Integers{3, 4, 5, 16});
+  back.set("input", Integers{3, 8, 10, 16});
+  rows.push_back({.op = "strided_slice", .operands = {{{3, 8, 10, 16}}}, .attributes = part});
+  rows.push_back({.op = "strided_slice_bwd", .operands = {{{3, 4, 5, 16}}}, .attributes = back});
+  for (const std::int64_t by : {8, -8}) {
+    rows.push_back({.op = "pad",
+                    .operands = {{{3, 4, 5, 32}}},
+                    .attributes = {{"low", Integers{0, 0, 0, by}}, {"high", Integers{0, 0, 0, by}}, {"value", 0.25}}});
+  }
+  rows.push_back(
+      {.op = "transpose", .operands = {{{2, 5, 3, 4, 8}}}, .attributes = {{"permutation", Integers{2, 0, 3, 1, 4}}}});
+  rows.push_back({.op = "concat", .operands = {{{3, 5, 16}}, {{3, 5, 24}}}, .attributes = {{"axis", std::int64_t{2}}}});
+  rows.push_back({.op = "split",
+                  .operands = {{{3, 5, 40}}},
+                  .attributes = {{"axis", std::int64_t{-1}}, {"sizes", Integers{16, 24}}}});
+  rows.push_back({.op = "gather", .operands = {{{7, 16}}, {{4}, test::Fill::integers, DType::i32, 7}}});
   return rows;
 }
 

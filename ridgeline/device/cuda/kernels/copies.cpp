@@ -66,7 +66,7 @@ std::size_t width_of(std::span<const CopyAxis> axes, std::size_t element_bytes, 
 }
 
 template <class Word, bool kSpread>
-void give_copy(LaunchSink sink, const void* from, void* to, std::span<const CopyAxis> axes, Word outside) {
+void give_copy(LaunchSink sink, const void* from, void* to, std::span<const CopyAxis> axes, u64 outside) {
   typename StridedCopy<Word, kSpread>::Parameters p{};
   p.from = in<Word>(from);
   p.to = out<Word>(to);
@@ -148,7 +148,7 @@ void strided_copy(LaunchSink sink, std::size_t element_bytes, const void* from, 
   }
   const bool spread = std::any_of(axes.begin(), axes.end(), [](const CopyAxis& axis) { return axis.every != 1; });
   with_word(element_bytes * width, [&]<class Word>(Word) {
-    const Word word = repeated<Word>(outside, element_bytes);
+    const u64 word = repeated(outside, element_bytes);
     spread ? give_copy<Word, true>(sink, from, to, axes, word) : give_copy<Word, false>(sink, from, to, axes, word);
   });
 }

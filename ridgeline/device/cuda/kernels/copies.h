@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
+#include "ridgeline/device/cuda/kernels/words.h"
 
 namespace ridgeline::cuda {
 
@@ -156,7 +157,7 @@ struct StridedCopy {
     i64 step[kAxes];         // positions that an index advances by
     i64 from_extent[kAxes];
     Divisor every[kSpread ? kAxes : 1];
-    Word outside;
+    u64 outside;  // word_of() it
   };
   using Shared = Nothing;
   static constexpr int kThreads = 256;
@@ -193,7 +194,7 @@ struct StridedCopy {
         to += index * p.stride[axis];
         from += position * p.from_stride[axis];
       }
-      p.to[to] = inside ? p.from[from] : p.outside;
+      p.to[to] = inside ? p.from[from] : word_of<Word>(p.outside);
     });
   }
 };

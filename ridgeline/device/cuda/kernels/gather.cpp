@@ -26,7 +26,7 @@ void gather(LaunchSink sink, const GatherShape& s, std::size_t element_bytes, st
   with_word(element_bytes * static_cast<std::size_t>(wide), [&]<class Word>(Word) {
     give<Gather<Word>>(sink,
                        {in<Word>(table), indices, out<Word>(y), s.outer, s.rows, s.outer * s.count * s.inner / wide,
-                        Divisor(s.inner / wide), Divisor(s.count), repeated<Word>(outside, element_bytes)});
+                        Divisor(s.inner / wide), Divisor(s.count), repeated(outside, element_bytes)});
   });
 }
 

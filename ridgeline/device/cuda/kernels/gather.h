@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
+#include "ridgeline/device/cuda/kernels/words.h"
 
 namespace ridgeline::cuda {
 
@@ -18,7 +19,7 @@ struct Gather {
     Word* y;
     i64 outer, rows, elements;  // words of y
     Divisor inner, count;
-    Word outside;
+    u64 outside;  // word_of() it
   };
   using Shared = Nothing;
   static constexpr int kThreads = 256;
@@ -38,7 +39,7 @@ struct Gather {
       const u32 column = p.inner.split(outer);
       const i32 row = p.indices[p.count.split(outer)];
       const bool inside = row >= 0 && row < p.rows;
-      p.y[at] = inside ? p.table[(outer * p.rows + row) * p.inner.value + column] : p.outside;
+      p.y[at] = inside ? p.table[(outer * p.rows + row) * p.inner.value + column] : word_of<Word>(p.outside);
     });
   }
 };

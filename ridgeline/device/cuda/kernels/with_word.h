@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/device/cuda/kernels/block.h"
+#include "ridgeline/device/cuda/kernels/words.h"
 
 namespace ridgeline::cuda {
 
@@ -23,12 +23,12 @@ void with_word(std::size_t bytes, const Run& run) {
   }
 }
 
-// A word of elements that all have the lowest bits of `element`.
-template <class Word>
-Word repeated(std::uint64_t element, std::size_t element_bytes) {
-  unsigned char bytes[sizeof(Word)];
-  for (std::size_t at = 0; at < sizeof(Word); at += element_bytes) std::memcpy(bytes + at, &element, element_bytes);
-  return __builtin_bit_cast(Word, bytes);
+// Eight bytes of elements that all have the lowest bits of `element`, for word_of().
+inline u64 repeated(std::uint64_t element, std::size_t element_bytes) {
+  u64 bits = 0;
+  for (std::size_t at = 0; at < sizeof bits; at += element_bytes)
+    std::memcpy(reinterpret_cast<unsigned char*>(&bits) + at, &element, element_bytes);
+  return bits;
 }
 
 }  // namespace ridgeline::cuda
