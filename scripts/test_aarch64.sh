@@ -29,7 +29,7 @@ leave_out core "qemu does not limit the addresses of the program that it runs" \
   LaneThreads.WhereTheSystemHasNoMoreThreadsThatIsAnError Memory.IsNoMoreThanTheProcessMayTake
 leave_out image "thousands of damaged files or millions of colours, an hour under qemu" 'FuzzCorpora.*' 'Colour.HueOfAll*'
 leave_out image "libjpeg's vector code rounds the coefficients of damaged files in each architecture's own way" \
-  'JpegAhead.DamagedLargeFiles*'
+  'JpegAhead.DamagedLargeFiles*' 'JpegFast.DamagedFiles*'
 leave_out device "layers in the size of real models" '*TileModelLayers*' 'HugeShapes.*' 'LargeTeams.*'
 only[train]='Trainer.*:Loop.*:Checkpoint.*:Metrics.*:TrainSteps.*:MixedBatches.*:RowMask.*:GradientOptions.*:PrecisionModes.*'
 [[ " ${folders[*]} " == *" train "* ]] && say train "only ${only[train]} (what an emulated machine gets through)"
