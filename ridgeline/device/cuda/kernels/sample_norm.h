@@ -22,7 +22,8 @@ struct NormTiles {
   i64 elements() const { return batches * tiles.elements(); }
   i64 chunks() const { return static_cast<i64>(batches) * tiles.chunks; }
   i64 lines() const { return batches * groups; }
-  i64 values_of_group() const { return tiles.rows * group_channels; }
+  RIDGELINE_DEVICE i64 values_of_batch() const { return tiles.rows * tiles.channels; }
+  RIDGELINE_DEVICE i64 values_of_group() const { return tiles.rows * group_channels; }
 };
 
 // Of each channel, over a chunk: the sums of dy * xhat and of dy. kRows: each row has statistics of its own, else each
@@ -75,7 +76,7 @@ struct NormParameterSums {
           inv_std[v] = p.inv_std[line];
         }
       }
-      const i64 begin = batch * t.elements() + channel;
+      const i64 begin = batch * p.tiles.values_of_batch() + channel;
       over_rows(
           t.begin(block.y()) + thread / t.lanes, t.end(block.y()), t.row_step(),
           [&](i64 row) {
@@ -159,7 +160,7 @@ struct GroupSums {
       RIDGELINE_UNROLL
       for (int v = 0; v < V; ++v) r.sums[0][v] = r.sums[1][v] = 0;
       if (channel >= t.channels) return;
-      const T* const x = p.x + batch * t.elements();
+      const T* const x = p.x + batch * p.tiles.values_of_batch();
       float first[V];
       RIDGELINE_UNROLL
       for (int v = 0; v < V; ++v)
@@ -240,7 +241,7 @@ struct GroupStatistics {
       if (thread != 0) return;
       const auto count = static_cast<double>(p.tiles.values_of_group());
       const double off = shared.first[0] / count;
-      const float first = load_one(p.x + batch * p.tiles.tiles.elements() + group * p.tiles.group_channels);
+      const float first = load_one(p.x + batch * p.tiles.values_of_batch() + group * p.tiles.group_channels);
       p.mean[block.x()] = static_cast<float>(static_cast<double>(first) + off);
       p.inv_std[block.x()] = inverse_deviation(shared.second[0] / count - off * off, p.epsilon);
     });
