@@ -117,10 +117,13 @@ class RandomIoUCropStep : public Step {
     return image::Box{top, left, height, width};
   }
 
+  // A middle on the border is outside, also where the shares of the sides, which are f32, round it inwards: whoever
+  // computes in pixels finds at least one box inside.
   static bool holds_middle(const image::ObjectBox& box, image::Size in, const image::Box& crop) {
-    const double x = 0.5 * (double{box.xmin} + box.xmax) * in.width,
-                 y = 0.5 * (double{box.ymin} + box.ymax) * in.height;
-    return crop.left < x && x < crop.left + crop.width && crop.top < y && y < crop.top + crop.height;
+    const double x = 0.5 * (double{box.xmin} + box.xmax) * in.width, x_slack = 1e-6 * in.width;
+    const double y = 0.5 * (double{box.ymin} + box.ymax) * in.height, y_slack = 1e-6 * in.height;
+    return crop.left + x_slack < x && x + x_slack < crop.left + crop.width && crop.top + y_slack < y &&
+           y + y_slack < crop.top + crop.height;
   }
 
   // The greatest of the boxes whose middle the crop holds; -1: there are none.
