@@ -69,6 +69,8 @@ template <class Body>
 void give(LaunchSink sink, const typename Body::Parameters& parameters) {
   static_assert(std::is_trivially_copyable_v<typename Body::Parameters> &&
                 sizeof(typename Body::Parameters) <= kMaxParameterBytes);
+  // g++ 12 clears members, too, where one of them is aligned to 16.
+  static_assert(alignof(typename Body::Parameters) <= 8);
   const Blocks blocks = Body::blocks(parameters);
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return;  // nothing to do
   auto whole = parameters;
