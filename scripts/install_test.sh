@@ -20,7 +20,7 @@ cat >"$work/project/CMakeLists.txt" <<CMAKE
 cmake_minimum_required(VERSION 3.25)
 project(outside VERSION 1 LANGUAGES CXX)
 set(CMAKE_CXX_STANDARD 20)
-find_package(ridgeline 0.1 REQUIRED)
+find_package(ridgeline 0.2 REQUIRED)
 add_executable(outside main.cpp)
 target_link_libraries(outside PRIVATE ridgeline::ridgeline)
 CMAKE

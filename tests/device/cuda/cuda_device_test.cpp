@@ -111,7 +111,7 @@ TEST(CudaDevice, AStickyErrorNamesTheOpAndTheLaunch) {
   const NodeProblem problem("softmax", {Tensor(DType::f32, {2, 4})}, {});
   KernelChoice choice = card.device.kernels("softmax").front().make(problem.request(card.device));
   EXPECT_THAT(error_of([&] { run_on_device(card.device, *std::get<std::unique_ptr<Kernel>>(choice), problem, false); }),
-              HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS: in 'softmax_under_test: softmax"));
+              HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS: in 'softmax_under_test: axis_softmax_f32'"));
 }
 
 }  // namespace

@@ -213,7 +213,7 @@ TEST(CudaCopies, TransposesSlicesAndPadsMoveEachElementToItsPlace) {
     const Tensor x = values.integers(type, {b, r, k}, 200);
     Tensor y = noise(type, {b, k, r}), z = noise(type, {b, r + 3, k}), narrow = noise(DType::f32, {b * r, 8});
     transpose(run_on_host, size_of(type), x.raw(), y.raw(), b, r, k);
-    const CopyAxis axes[] = {{b, (r + 3) * k, 0, 1, b, r * k}, {r + 3, k, r, -1, r, k}, {k, 1, 0, 1, k, 1}};
+    const CopyAxis axes[] = {{b, (r + 3) * k, 0, 1, 1, b, r * k}, {r + 3, k, r, -1, 1, r, k}, {k, 1, 0, 1, 1, k, 1}};
     strided_copy(run_on_host, size_of(type), x.raw(), z.raw(), axes);
     for_each_index(x.shape(), [&](std::int64_t at, const Integers& i) {
       ASSERT_EQ(y.at((i[0] * k + i[2]) * r + i[1]), x.at(at));
