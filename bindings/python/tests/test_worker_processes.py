@@ -171,7 +171,8 @@ class Processes(unittest.TestCase):
             self.assertTrue((batch[0] == 0).all())  # it outlives the workers
             del batch
         gc.collect()
-        self.assertEqual((files(), threads()), (before, running))
+        self.assertEqual(set(files()) - set(before), set())  # what earlier tests left may go meanwhile
+        self.assertLessEqual(threads(), running)
 
     def test_batches_keep_their_memory_and_may_be_written_to(self):
         loader = self.loader(lambda i: np.full(2000, i))
