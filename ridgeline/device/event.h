@@ -3,6 +3,7 @@
 // A point in a stream: reached when all that the stream was given before Stream::record() is done. A device makes its
 // events (Device::make_event); streams of any device, and the host, wait for them. It may be recorded again at any
 // time: who waits, waits for the record that was the last one when it asked. One that was never recorded is reached.
+// It lives until the streams have done what they were given of it.
 #pragma once
 
 #include <chrono>

@@ -148,6 +148,7 @@ TEST(Recording, ChecksTheOrderOfEachReplay) {
   f.copies.wait(*read);
   f.copies.copy_from_host(f.x->address(), &value, sizeof value);
   EXPECT_NE(error_of([&] { recording->replay(); }), "") << "nobody waits for the copy";
+  f.copies.synchronize();  // the event goes
 }
 
 TEST(Recording, OfMemoryThatIsGoneIsAnError) {

@@ -105,5 +105,18 @@ class Questions(unittest.TestCase):
             self.assertLessEqual(clicks.get((questions.parent / link).resolve(), 99), 3, link)
 
 
+class Navigation(unittest.TestCase):
+    def test_every_page_stands_once_in_a_part_of_the_site(self):
+        lines = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1].splitlines()
+        listed = []
+        for line in lines:
+            pages = re.fullmatch(r"(?:    )?      - (?:(?:\"[^\"]+\"|[^:\"]+): )?(\S+\.md|\[.*\])", line)
+            self.assertTrue(pages or re.fullmatch(r"(?:    )?  - [^:]+:", line),
+                            f"mkdocs.yml: neither a part nor a page of one: {line!r}")
+            listed += re.findall(r"[\w/.-]+\.md", pages[1]) if pages else []
+        pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
+        self.assertEqual(sorted(listed), sorted([*pages, "readme.md", "hacking.md"]))  # those of the root
+
+
 if __name__ == "__main__":
     unittest.main()
