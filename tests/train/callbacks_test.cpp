@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <regex>
 
 #include "ridgeline/core/file.h"
@@ -75,13 +76,15 @@ TEST(EarlyStopping, EndsTheRunWhenNothingWasBetterForItsPatience) {
   LineModel line;
   const std::vector<double> measures = {0.5, 0.6, 0.6, 0.61, 0.7, 0.7, 0.7, 0.7};
   std::string log;
-  EarlyStopping stopping(
-      {.patience = 3,
-       .min_delta = 0.05,
-       .greater_is_better = true,
-       .what = "top-1",
-       .measure = [&](const RunContext& c) { return measures[static_cast<std::size_t>(c.step() - 1)]; },
-       .log = [&](const std::string& text) { log += text; }});
+  EarlyStopping stopping({.patience = 3,
+                          .min_delta = 0.05,
+                          .greater_is_better = true,
+                          .what = "top-1",
+                          .measure = [&](const RunContext& c) -> std::optional<double> {
+                            if (c.step() == 0) return std::nullopt;  // the beginning of the run
+                            return measures.at(static_cast<std::size_t>(c.step() - 1));
+                          },
+                          .log = [&](const std::string& text) { log += text; }});
   Loop loop(line.model, line.feed, {.total_steps = 8, .loop = 1});
   EXPECT_EQ(loop.run({&stopping}).reason(), StopReason::requested);
   EXPECT_EQ(line.model.global_step(), 8);
