@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Runs commands on a machine that has nothing: the smallest system of a release, made by debootstrap, with a fresh clone
-# of this checkout's last commit in /root/ridgeline and nothing else of this machine.
+# of this checkout's last commit and nothing else of this machine.
 #
 #   scripts/clean_machine.sh bookworm 'make train'
 #   scripts/clean_machine.sh noble 'make test'        Ubuntu 24.04
 #   scripts/clean_machine.sh trixie --packages python3,python3-venv 'python3 -m venv v && v/bin/pip install *.whl' FILE.whl
 #
-# Files named after the commands are put into /root/ridgeline. What is asked for is `git`, `make` and what --packages
-# adds, as a newcomer has them. Needs root and debootstrap. The bare system is kept in .deps/clean/RELEASE.tar, so that
-# the next run starts at once; the system that the commands ran in goes with the next run, or by
-# `rm -rf .deps/clean`. DEBIAN_MIRROR and UBUNTU_MIRROR name other servers.
+# The commands run in the clone, with the files that are named after them. What is asked for is `git`, `make` and what
+# --packages adds, as a newcomer has them. Needs root and debootstrap. The bare system is kept in .deps/clean/RELEASE.tar,
+# so that the next run starts at once; the system that the commands ran in goes with the next run, or by
+# `rm -rf .deps/clean`. DEBIAN_MIRROR and UBUNTU_MIRROR name other servers than debootstrap's own.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
@@ -30,8 +30,8 @@ for tool in debootstrap unshare; do
   command -v "$tool" >/dev/null || die "no $tool (Debian: apt-get install debootstrap util-linux)"
 done
 case $release in
-  bullseye | bookworm | trixie) mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian} components=main script=sid ;;
-  focal | jammy | noble) mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu} components=main,universe script=gutsy ;;
+  bullseye | bookworm | trixie) mirror=${DEBIAN_MIRROR:-} components=main script=sid ;;
+  focal | jammy | noble) mirror=${UBUNTU_MIRROR:-} components=main,universe script=jammy ;;
   *) die "scripts/clean_machine.sh: release $release (allowed: bullseye, bookworm, trixie, focal, jammy, noble)" ;;
 esac
 for file in "$@"; do [[ -f $file ]] || die "scripts/clean_machine.sh: no file $file"; done
@@ -40,18 +40,19 @@ kept=$PWD/.deps/clean
 root=$kept/$release
 mkdir -p "$kept"
 if [[ ! -f $root.tar ]]; then
-  say system "fetching $release from $mirror"
+  say system "fetching $release${mirror:+ from $mirror}"
   rm -rf "$root"
   keys=()
   # Debian has no keys of Ubuntu's; the system lives for a test.
-  if [[ $script == gutsy && ! -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ]]; then keys=(--no-check-gpg); fi
+  if [[ $script == jammy && ! -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ]]; then keys=(--no-check-gpg); fi
   debootstrap "${keys[@]}" --variant=minbase --components="$components" --include=ca-certificates,git,make \
     "$release" "$root" "$mirror" "/usr/share/debootstrap/scripts/$script" >"$root.log" 2>&1 ||
     die "debootstrap could not make $release (whole log: $root.log)"
-  if [[ $script == gutsy ]]; then
-    for part in "$release-updates" "$release-security"; do
-      echo "deb $mirror $part ${components//,/ }" >>"$root/etc/apt/sources.list"
-    done
+  # debootstrap has written where the system takes its packages; a release of Ubuntu's has its mends beside them.
+  if [[ $script == jammy ]]; then
+    for part in updates security; do
+      sed -n "s/^\(deb [^ ]* $release\) /\1-$part /p" "$root/etc/apt/sources.list"
+    done >"$root/etc/apt/sources.list.d/mends.list"
   fi
   tar -C "$root" --exclude './var/cache/apt/archives/*.deb' -cf "$root.tar.part" .
   mv "$root.tar.part" "$root.tar"
@@ -62,24 +63,24 @@ tar -C "$root" -xf "$root.tar"
 # The network as this machine has it: names, and the authorities that it trusts.
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
-git clone -q "file://$PWD" "$root/root/ridgeline"
-for file in "$@"; do cp "$file" "$root/root/ridgeline/"; done
+git clone -q --no-hardlinks . "$root/home/ridgeline"
+for file in "$@"; do cp "$file" "$root/home/ridgeline/"; done
 
 say system "$(. "$root/etc/os-release" && echo "$PRETTY_NAME"), $(nproc) cores: $commands"
 begin=$SECONDS
 certificates=/etc/ssl/certs/ca-certificates.crt
 install=
 if [[ -n $packages ]]; then
-  install="{ apt-get -q update && apt-get -q -y install --no-install-recommends ${packages//,/ }; } >/root/apt.log 2>&1 ||
-    { tail -n 3 /root/apt.log >&2; exit 1; }"
+  install="{ apt-get -q update && apt-get -q -y install --no-install-recommends ${packages//,/ }; } >/home/apt.log 2>&1 ||
+    { tail -n 3 /home/apt.log >&2; exit 1; }"
 fi
 status=0
 # Mounts and processes of its own: they end with the commands.
 unshare --mount --pid --fork bash -c '
   mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && mount --rbind /dev "$1/dev" &&
-  exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb \
+  exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/home LANG=C.UTF-8 TERM=dumb \
     DEBIAN_FRONTEND=noninteractive PIP_CERT="$2" SSL_CERT_FILE="$2" \
-    bash -c "cd /root/ridgeline && { $3
+    bash -c "cd /home/ridgeline && { $3
     $4
     }"' - "$root" "$certificates" "$install" "$commands" </dev/null || status=$?
 say system "$release: exit code $status after $(duration $((SECONDS - begin)))"
