@@ -44,40 +44,32 @@ struct AxisSoftmax {
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
     const RowLanes& lanes = p.rows.lanes;
-    const i64 first = static_cast<i64>(block.x()) * lanes.rows(), step = p.rows.inner.value;
-    block.each_thread([&](int thread) {
-      const i64 row = first + lanes.row(thread);
-      float largest = -infinity_f32();
-      if (row < p.rows.rows) {
-        const T* const x = p.x + p.rows.begin(row);
-        for (i64 k = lanes.lane(thread); k < p.rows.classes; k += lanes.lanes)
-          largest = larger(load_one(x + k * step), largest);
-      }
-      shared.largest[lanes.place(thread)] = largest;
-    });
-    tree<kThreads>(block, lanes.lanes, lanes.rows(),
-                   [&](int i, int j) { shared.largest[i] = larger(shared.largest[i], shared.largest[j]); });
-    block.each_thread([&](int thread) {
-      const i64 row = first + lanes.row(thread);
-      double sum = 0;
-      if (row < p.rows.rows) {
-        const float largest = shared.largest[lanes.row(thread)];
-        const T* const x = p.x + p.rows.begin(row);
-        for (i64 k = lanes.lane(thread); k < p.rows.classes; k += lanes.lanes)
-          sum += static_cast<double>(exp_of(load_one(x + k * step) - largest));
-      }
-      shared.sums[lanes.place(thread)] = sum;
-    });
-    tree<kThreads>(block, lanes.lanes, lanes.rows(), [&](int i, int j) { shared.sums[i] += shared.sums[j]; });
-    block.each_thread([&](int thread) {
-      const i64 row = first + lanes.row(thread);
-      if (row >= p.rows.rows) return;
-      const float largest = shared.largest[lanes.row(thread)];
-      const float scale = static_cast<float>(1.0 / shared.sums[lanes.row(thread)]);
+    const i64 rows = p.rows.rows, classes = p.rows.classes, step = p.rows.inner.value;
+    join_lanes(
+        block, lanes, rows, shared.largest,
+        [&](i64 row, int, int lane) {
+          float largest = -infinity_f32();
+          const T* const x = p.x + p.rows.begin(row);
+          for (i64 k = lane; k < classes; k += lanes.lanes) largest = larger(load_one(x + k * step), largest);
+          return largest;
+        },
+        [](float& a, float b) { a = larger(a, b); });
+    join_lanes(
+        block, lanes, rows, shared.sums,
+        [&](i64 row, int r, int lane) {
+          double sum = 0;
+          const T* const x = p.x + p.rows.begin(row);
+          for (i64 k = lane; k < classes; k += lanes.lanes)
+            sum += static_cast<double>(exp_of(load_one(x + k * step) - shared.largest[r]));
+          return sum;
+        },
+        [](double& a, double b) { a += b; });
+    each_lane(block, lanes, rows, [&](i64 row, int r, int lane) {
+      const float scale = static_cast<float>(1.0 / shared.sums[r]);
       const i64 begin = p.rows.begin(row);
-      for (i64 k = lanes.lane(thread); k < p.rows.classes; k += lanes.lanes) {
+      for (i64 k = lane; k < classes; k += lanes.lanes) {
         const i64 at = begin + k * step;
-        store_one(exp_of(load_one(p.x + at) - largest) * scale, p.y + at);
+        store_one(exp_of(load_one(p.x + at) - shared.largest[r]) * scale, p.y + at);
       }
     });
   }
@@ -105,26 +97,23 @@ struct AxisSoftmaxGradient {
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
     const RowLanes& lanes = p.rows.lanes;
-    const i64 first = static_cast<i64>(block.x()) * lanes.rows(), step = p.rows.inner.value;
-    block.each_thread([&](int thread) {
-      const i64 row = first + lanes.row(thread);
-      double sum = 0;
-      if (row < p.rows.rows) {
-        const i64 begin = p.rows.begin(row);
-        for (i64 k = lanes.lane(thread); k < p.rows.classes; k += lanes.lanes) {
-          const i64 at = begin + k * step;
-          sum += static_cast<double>(load_one(p.y + at)) * static_cast<double>(load_one(p.dy + at));
-        }
-      }
-      shared.sums[lanes.place(thread)] = sum;
-    });
-    tree<kThreads>(block, lanes.lanes, lanes.rows(), [&](int i, int j) { shared.sums[i] += shared.sums[j]; });
-    block.each_thread([&](int thread) {
-      const i64 row = first + lanes.row(thread);
-      if (row >= p.rows.rows) return;
-      const float sum = static_cast<float>(shared.sums[lanes.row(thread)]);
+    const i64 rows = p.rows.rows, classes = p.rows.classes, step = p.rows.inner.value;
+    join_lanes(
+        block, lanes, rows, shared.sums,
+        [&](i64 row, int, int lane) {
+          double sum = 0;
+          const i64 begin = p.rows.begin(row);
+          for (i64 k = lane; k < classes; k += lanes.lanes) {
+            const i64 at = begin + k * step;
+            sum += static_cast<double>(load_one(p.y + at)) * static_cast<double>(load_one(p.dy + at));
+          }
+          return sum;
+        },
+        [](double& a, double b) { a += b; });
+    each_lane(block, lanes, rows, [&](i64 row, int r, int lane) {
+      const float sum = static_cast<float>(shared.sums[r]);
       const i64 begin = p.rows.begin(row);
-      for (i64 k = lanes.lane(thread); k < p.rows.classes; k += lanes.lanes) {
+      for (i64 k = lane; k < classes; k += lanes.lanes) {
         const i64 at = begin + k * step;
         store_one(load_one(p.y + at) * (load_one(p.dy + at) - sum), p.dx + at);
       }

@@ -34,4 +34,26 @@ struct RowLanes {
   u32 blocks(i64 all_rows) const { return static_cast<u32>(divided_up(all_rows, rows())); }
 };
 
+// each(row, r, lane) by each thread that has a row of all `rows`: row r of its block.
+template <class Block, class Each>
+RIDGELINE_DEVICE void each_lane(Block& block, const RowLanes& lanes, i64 rows, const Each& each) {
+  const i64 first = static_cast<i64>(block.x()) * lanes.rows();
+  block.each_thread([&](int thread) {
+    const int r = lanes.row(thread);
+    if (first + r < rows) each(first + r, r, lanes.lane(thread));
+  });
+}
+
+// values[r] of each row r of the block: what of(row, r, lane) gives, joined over the lanes by a tree.
+template <class Block, class Value, class Of, class Join>
+RIDGELINE_DEVICE void join_lanes(Block& block, const RowLanes& lanes, i64 rows, Value (&values)[kLaneThreads],
+                                 const Of& of, const Join& join) {
+  const i64 first = static_cast<i64>(block.x()) * lanes.rows();
+  block.each_thread([&](int thread) {
+    const int r = lanes.row(thread);
+    values[lanes.place(thread)] = first + r < rows ? of(first + r, r, lanes.lane(thread)) : Value();
+  });
+  tree<kLaneThreads>(block, lanes.lanes, lanes.rows(), [&](int i, int j) { join(values[i], values[j]); });
+}
+
 }  // namespace ridgeline::cuda

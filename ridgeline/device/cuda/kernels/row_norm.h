@@ -47,55 +47,52 @@ struct RowNorm {
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
     const RowLanes& lanes = p.rows.lanes;
-    const i64 channels = p.rows.channels, first = static_cast<i64>(block.x()) * lanes.rows();
+    const i64 rows = p.rows.rows, channels = p.rows.channels;
     const auto count = static_cast<double>(channels);
-    block.each_thread([&](int thread) {
-      const i64 row = first + lanes.row(thread);
-      double sum = 0;
-      if (row < p.rows.rows) {
-        for (i64 c = lanes.lane(thread) * V; c < channels; c += lanes.lanes * V) {
-          float x[V];
-          load(p.x + row * channels + c, x);
-          RIDGELINE_UNROLL
-          for (int v = 0; v < V; ++v) sum += static_cast<double>(x[v]);
-        }
-      }
-      shared.sums[lanes.place(thread)] = sum;
-    });
-    tree<kThreads>(block, lanes.lanes, lanes.rows(), [&](int i, int j) { shared.sums[i] += shared.sums[j]; });
-    block.each_thread([&](int thread) {
-      const i64 row = first + lanes.row(thread);
-      double squares = 0;
-      if (row < p.rows.rows) {
-        const float mean = static_cast<float>(shared.sums[lanes.row(thread)] / count);
-        for (i64 c = lanes.lane(thread) * V; c < channels; c += lanes.lanes * V) {
-          float x[V];
-          load(p.x + row * channels + c, x);
-          RIDGELINE_UNROLL
-          for (int v = 0; v < V; ++v) {
-            const float d = x[v] - mean;
-            squares += static_cast<double>(d) * static_cast<double>(d);
+    const auto add = [](double& a, double b) { a += b; };
+    join_lanes(
+        block, lanes, rows, shared.sums,
+        [&](i64 row, int, int lane) {
+          double sum = 0;
+          for (i64 c = lane * V; c < channels; c += lanes.lanes * V) {
+            float x[V];
+            load(p.x + row * channels + c, x);
+            RIDGELINE_UNROLL
+            for (int v = 0; v < V; ++v) sum += static_cast<double>(x[v]);
           }
-        }
-      }
-      shared.squares[lanes.place(thread)] = squares;
-    });
-    tree<kThreads>(block, lanes.lanes, lanes.rows(), [&](int i, int j) { shared.squares[i] += shared.squares[j]; });
-    block.each_thread([&](int thread) {
-      const i64 row = first + lanes.row(thread);
-      if (row >= p.rows.rows) return;
-      const double whole = shared.sums[lanes.row(thread)] / count;
+          return sum;
+        },
+        add);
+    join_lanes(
+        block, lanes, rows, shared.squares,
+        [&](i64 row, int r, int lane) {
+          double squares = 0;
+          const float mean = static_cast<float>(shared.sums[r] / count);
+          for (i64 c = lane * V; c < channels; c += lanes.lanes * V) {
+            float x[V];
+            load(p.x + row * channels + c, x);
+            RIDGELINE_UNROLL
+            for (int v = 0; v < V; ++v) {
+              const float d = x[v] - mean;
+              squares += static_cast<double>(d) * static_cast<double>(d);
+            }
+          }
+          return squares;
+        },
+        add);
+    each_lane(block, lanes, rows, [&](i64 row, int r, int lane) {
+      const double whole = shared.sums[r] / count;
       const float mean = static_cast<float>(whole);
       const double rest = whole - static_cast<double>(mean);  // what the mean lost when it was rounded
-      const float inv_std = inverse_deviation(shared.squares[lanes.row(thread)] / count - rest * rest, p.epsilon);
-      for (i64 c = lanes.lane(thread) * V; c < channels; c += lanes.lanes * V) {
+      const float inv_std = inverse_deviation(shared.squares[r] / count - rest * rest, p.epsilon);
+      for (i64 c = lane * V; c < channels; c += lanes.lanes * V) {
         float x[V];
         load(p.x + row * channels + c, x);
         RIDGELINE_UNROLL
         for (int v = 0; v < V; ++v) x[v] = (x[v] - mean) * inv_std * p.gamma[c + v] + p.beta[c + v];
         store(x, p.y + row * channels + c);
       }
-      if (lanes.lane(thread) == 0) {
+      if (lane == 0) {
         p.mean[row] = mean;
         p.inv_std[row] = inv_std;
       }
@@ -112,9 +109,11 @@ struct RowNormGradient {
     T* dx;  // may be x or dy
     NormRows rows;
   };
+  struct Sums {
+    double of_dy, of_product;
+  };
   struct Shared {
-    double sums[kLaneThreads];
-    double products[kLaneThreads];
+    Sums sums[kLaneThreads];
   };
   static constexpr int kThreads = kLaneThreads;
   static Blocks blocks(const Parameters& p) { return {p.rows.lanes.blocks(p.rows.rows)}; }
@@ -130,45 +129,41 @@ struct RowNormGradient {
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
     const RowLanes& lanes = p.rows.lanes;
-    const i64 channels = p.rows.channels, first = static_cast<i64>(block.x()) * lanes.rows();
+    const i64 rows = p.rows.rows, channels = p.rows.channels;
     const auto count = static_cast<double>(channels);
-    block.each_thread([&](int thread) {
-      const i64 row = first + lanes.row(thread);
-      double sum = 0, product = 0;
-      if (row < p.rows.rows) {
-        const float mean = p.mean[row], inv_std = p.inv_std[row];
-        for (i64 c = lanes.lane(thread) * V; c < channels; c += lanes.lanes * V) {
-          float x[V], dy[V];
-          load(p.x + row * channels + c, x);
-          load(p.dy + row * channels + c, dy);
-          RIDGELINE_UNROLL
-          for (int v = 0; v < V; ++v) {
-            const float g = dy[v] * p.gamma[c + v];
-            sum += static_cast<double>(g);
-            product += static_cast<double>(g) * static_cast<double>((x[v] - mean) * inv_std);
+    join_lanes(
+        block, lanes, rows, shared.sums,
+        [&](i64 row, int, int lane) {
+          Sums sums{0, 0};
+          const float mean = p.mean[row], inv_std = p.inv_std[row];
+          for (i64 c = lane * V; c < channels; c += lanes.lanes * V) {
+            float x[V], dy[V];
+            load(p.x + row * channels + c, x);
+            load(p.dy + row * channels + c, dy);
+            RIDGELINE_UNROLL
+            for (int v = 0; v < V; ++v) {
+              const float g = dy[v] * p.gamma[c + v];
+              sums.of_dy += static_cast<double>(g);
+              sums.of_product += static_cast<double>(g) * static_cast<double>((x[v] - mean) * inv_std);
+            }
           }
-        }
-      }
-      shared.sums[lanes.place(thread)] = sum;
-      shared.products[lanes.place(thread)] = product;
-    });
-    tree<kThreads>(block, lanes.lanes, lanes.rows(), [&](int i, int j) {
-      shared.sums[i] += shared.sums[j];
-      shared.products[i] += shared.products[j];
-    });
-    block.each_thread([&](int thread) {
-      const i64 row = first + lanes.row(thread);
-      if (row >= p.rows.rows) return;
+          return sums;
+        },
+        [](Sums& a, const Sums& b) {
+          a.of_dy += b.of_dy;
+          a.of_product += b.of_product;
+        });
+    each_lane(block, lanes, rows, [&](i64 row, int r, int lane) {
       const float mean = p.mean[row], inv_std = p.inv_std[row];
-      const float of_sum = static_cast<float>(shared.sums[lanes.row(thread)] / count);
-      const float of_product = static_cast<float>(shared.products[lanes.row(thread)] / count);
-      for (i64 c = lanes.lane(thread) * V; c < channels; c += lanes.lanes * V) {
+      const float of_dy = static_cast<float>(shared.sums[r].of_dy / count);
+      const float of_product = static_cast<float>(shared.sums[r].of_product / count);
+      for (i64 c = lane * V; c < channels; c += lanes.lanes * V) {
         float x[V], dy[V];
         load(p.x + row * channels + c, x);
         load(p.dy + row * channels + c, dy);
         RIDGELINE_UNROLL
         for (int v = 0; v < V; ++v)
-          x[v] = (dy[v] * p.gamma[c + v] - of_sum - (x[v] - mean) * inv_std * of_product) * inv_std;
+          x[v] = (dy[v] * p.gamma[c + v] - of_dy - (x[v] - mean) * inv_std * of_product) * inv_std;
         store(x, p.dx + row * channels + c);
       }
     });

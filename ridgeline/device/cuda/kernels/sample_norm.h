@@ -26,6 +26,35 @@ struct NormTiles {
   RIDGELINE_DEVICE i64 values_of_group() const { return tiles.rows * group_channels; }
 };
 
+// Two sums of each channel, over a chunk, to partial: what add(state, values, sums) makes of read(row, at) for each row
+// of the chunk, `at` the place of the row's first channel that the thread has; begin(batch, channel) gives the state of
+// V channels. Sums of a thread run over its rows in order.
+template <int V, class Block, class Begin, class Read, class Add>
+RIDGELINE_DEVICE void sum_channels(Block& block, const NormTiles& tiles, RowSumsShared<2, V>& shared, float* partial,
+                                   const Begin& begin, const Read& read, const Add& add) {
+  struct Registers {
+    float sums[2][V];
+  };
+  const RowTiles& t = tiles.tiles;
+  u32 batch = block.x();
+  const u32 tile = tiles.channel_tiles.split(batch);
+  typename Block::template PerThread<Registers> registers;
+  block.each_thread([&](int thread) {
+    const i64 channel = (static_cast<i64>(tile) * t.lanes + thread % t.lanes) * V;
+    Registers& r = registers[thread];
+    RIDGELINE_UNROLL
+    for (int v = 0; v < V; ++v) r.sums[0][v] = r.sums[1][v] = 0;
+    if (channel >= t.channels) return;
+    const auto state = begin(batch, channel);
+    const i64 first = batch * tiles.values_of_batch() + channel;
+    over_rows(
+        t.begin(block.y()) + thread / t.lanes, t.end(block.y()), t.row_step(),
+        [&](i64 row) { return read(row, first + row * t.channels); },
+        [&](i64, const auto& values) { add(state, values, r.sums); });
+  });
+  write_row_sums<2, V>(block, t, tile, batch * t.chunks + block.y(), registers, shared, partial);
+}
+
 // Of each channel, over a chunk: the sums of dy * xhat and of dy. kRows: each row has statistics of its own, else each
 // group of a batch.
 template <class T, int V, bool kRows>
@@ -50,57 +79,45 @@ struct NormParameterSums {
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
-    struct Registers {
-      float sums[2][V];
-    };
     struct Row {
       Pack<T, V> x, dy;
       float mean, inv_std;
     };
-    const RowTiles& t = p.tiles.tiles;
-    u32 batch = block.x();
-    const u32 tile = p.tiles.channel_tiles.split(batch);
-    typename Block::template PerThread<Registers> registers;
-    block.each_thread([&](int thread) {
-      const i64 channel = (static_cast<i64>(tile) * t.lanes + thread % t.lanes) * V;
-      Registers& r = registers[thread];
+    struct Lines {
       float mean[V], inv_std[V];
-      RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v) r.sums[0][v] = r.sums[1][v] = mean[v] = inv_std[v] = 0;
-      if (channel >= t.channels) return;
-      if constexpr (!kRows) {
-        RIDGELINE_UNROLL
-        for (int v = 0; v < V; ++v) {
-          const i64 line = batch * p.tiles.groups + (channel + v) / p.tiles.group_channels;
-          mean[v] = p.mean[line];
-          inv_std[v] = p.inv_std[line];
-        }
-      }
-      const i64 begin = batch * p.tiles.values_of_batch() + channel;
-      over_rows(
-          t.begin(block.y()) + thread / t.lanes, t.end(block.y()), t.row_step(),
-          [&](i64 row) {
-            Row values{load_pack<V>(p.x + begin + row * t.channels), load_pack<V>(p.dy + begin + row * t.channels), 0,
-                       0};
-            if constexpr (kRows) {
-              values.mean = p.mean[row];
-              values.inv_std = p.inv_std[row];
-            }
-            return values;
-          },
-          [&](i64, const Row& values) {
-            float x[V], dy[V];
-            widen(values.x, x);
-            widen(values.dy, dy);
-            RIDGELINE_UNROLL
-            for (int v = 0; v < V; ++v) {
-              const float xhat = kRows ? (x[v] - values.mean) * values.inv_std : (x[v] - mean[v]) * inv_std[v];
-              r.sums[0][v] = fused(dy[v], xhat, r.sums[0][v]);
-              r.sums[1][v] += dy[v];
-            }
-          });
-    });
-    write_row_sums<2, V>(block, t, tile, batch * t.chunks + block.y(), registers, shared, p.partial);
+    };
+    sum_channels<V>(
+        block, p.tiles, shared, p.partial,
+        [&](u32 batch, i64 channel) {
+          Lines lines;
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) {
+            const i64 line = kRows ? 0 : batch * p.tiles.groups + (channel + v) / p.tiles.group_channels;
+            lines.mean[v] = kRows ? 0 : p.mean[line];
+            lines.inv_std[v] = kRows ? 0 : p.inv_std[line];
+          }
+          return lines;
+        },
+        [&](i64 row, i64 at) {
+          Row values{load_pack<V>(p.x + at), load_pack<V>(p.dy + at), 0, 0};
+          if constexpr (kRows) {
+            values.mean = p.mean[row];
+            values.inv_std = p.inv_std[row];
+          }
+          return values;
+        },
+        [](const Lines& lines, const Row& values, float(&sums)[2][V]) {
+          float x[V], dy[V];
+          widen(values.x, x);
+          widen(values.dy, dy);
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) {
+            const float xhat =
+                kRows ? (x[v] - values.mean) * values.inv_std : (x[v] - lines.mean[v]) * lines.inv_std[v];
+            sums[0][v] = fused(dy[v], xhat, sums[0][v]);
+            sums[1][v] += dy[v];
+          }
+        });
   }
 };
 
@@ -147,39 +164,30 @@ struct GroupSums {
 
   template <class Block>
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
-    struct Registers {
-      float sums[2][V];
+    struct First {
+      float values[V];
     };
-    const RowTiles& t = p.tiles.tiles;
-    u32 batch = block.x();
-    const u32 tile = p.tiles.channel_tiles.split(batch);
-    typename Block::template PerThread<Registers> registers;
-    block.each_thread([&](int thread) {
-      const i64 channel = (static_cast<i64>(tile) * t.lanes + thread % t.lanes) * V;
-      Registers& r = registers[thread];
-      RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v) r.sums[0][v] = r.sums[1][v] = 0;
-      if (channel >= t.channels) return;
-      const T* const x = p.x + batch * p.tiles.values_of_batch();
-      float first[V];
-      RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v)
-        first[v] = load_one(x + (channel + v) / p.tiles.group_channels * p.tiles.group_channels);
-      over_rows(
-          t.begin(block.y()) + thread / t.lanes, t.end(block.y()), t.row_step(),
-          [&](i64 row) { return load_pack<V>(x + row * t.channels + channel); },
-          [&](i64, const Pack<T, V>& pack) {
-            float values[V];
-            widen(pack, values);
-            RIDGELINE_UNROLL
-            for (int v = 0; v < V; ++v) {
-              const float d = values[v] - first[v];
-              r.sums[0][v] += d;
-              r.sums[1][v] = fused(d, d, r.sums[1][v]);
-            }
-          });
-    });
-    write_row_sums<2, V>(block, t, tile, batch * t.chunks + block.y(), registers, shared, p.partial);
+    sum_channels<V>(
+        block, p.tiles, shared, p.partial,
+        [&](u32 batch, i64 channel) {
+          const T* const x = p.x + batch * p.tiles.values_of_batch();
+          First first;
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v)
+            first.values[v] = load_one(x + (channel + v) / p.tiles.group_channels * p.tiles.group_channels);
+          return first;
+        },
+        [&](i64, i64 at) { return load_pack<V>(p.x + at); },
+        [](const First& first, const Pack<T, V>& pack, float(&sums)[2][V]) {
+          float values[V];
+          widen(pack, values);
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) {
+            const float d = values[v] - first.values[v];
+            sums[0][v] += d;
+            sums[1][v] = fused(d, d, sums[1][v]);
+          }
+        });
   }
 };
 
