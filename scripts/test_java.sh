@@ -22,14 +22,20 @@ missing() {
 
 command -v javac >/dev/null || missing "no JDK: scripts/setup.sh --java installs one"
 package=build-java/java
+# Of the time when the last whole build began: a build renews only the files whose sources have changed.
+stamp=build-java/sources
 begin=$SECONDS
 if ((if_built)); then
-  [[ -f $package/ridgeline.jar ]] || missing "no $package/ridgeline.jar: scripts/test_java.sh builds it"
-  newer=$(find ridgeline bindings/shared bindings/c bindings/java -newer "$package/libridgeline_infer_java.so" \
+  [[ -f $stamp ]] || missing "no package in $package: scripts/test_java.sh builds it"
+  newer=$(find ridgeline bindings/shared bindings/c bindings/java CMakeLists.txt -newer "$stamp" \
     -type f ! -path 'ridgeline/cli/*' ! -path '*/tests/*' ! -path '*/examples/*' -print -quit)
   [[ -z $newer ]] || missing "$package is older than $newer: scripts/test_java.sh makes another"
 else
+  mkdir -p build-java
+  rm -f "$stamp"
+  touch "$stamp.begun"
   scripts/build.sh java ridgeline_java
+  mv "$stamp.begun" "$stamp"
 fi
 program=${RIDGELINE_BINARY:-build/ridgeline}
 [[ -x $program ]] || missing "no $program, which makes the test's files: scripts/build.sh release ridgeline"
