@@ -29,7 +29,7 @@ elif [[ ${1:-} == --aarch64 ]]; then
   shift
   folder=build-aarch64/c-infer
   options=(-DCMAKE_TOOLCHAIN_FILE="$PWD/scripts/aarch64.cmake" -DRIDGELINE_ONEDNN=OFF)
-  sysroot=$(realpath .deps/aarch64/sysroot)
+  sysroot=$(realpath -m .deps/aarch64/sysroot)
   [[ -d $sysroot ]] || die "no arm64 libraries in $sysroot: run scripts/setup.sh --cross aarch64"
   compiler=(aarch64-linux-gnu-gcc --sysroot="$sysroot" -Wl,-rpath-link,"$sysroot/usr/lib/aarch64-linux-gnu")
   emulator=(qemu-aarch64-static -L "$sysroot")

@@ -16,6 +16,7 @@ source scripts/say.sh
 scripts/build.sh aarch64 example_c_classify
 program=build-aarch64/bindings/c/example_c_classify
 scripts/infer_size.sh $program
+qemu=$(command -v qemu-aarch64) || { say infer "no qemu-aarch64 (Debian: qemu-user): memory and instructions left out"; exit 0; }
 
 work=$PWD/build-aarch64/infer
 mkdir -p "$work"
@@ -35,7 +36,6 @@ else
   image=$(find "$work/shapes/val" -name '*.jpg' | sort | head -n 1)
 fi
 
-qemu=$(command -v qemu-aarch64) || { say infer "no qemu-aarch64 (Debian: qemu-user): memory and instructions left out"; exit 0; }
 step cc -O2 -shared -fPIC bench/qemu/counts.c -o "$work/counts.so"
 step taskset -c "$(taskset -pc $$ | grep -oE '[0-9]+' | tail -n 1)" "$qemu" -L .deps/aarch64/sysroot \
   -plugin "$work/counts.so" -d plugin $program "$model" "$image"
