@@ -41,7 +41,6 @@ work=$folder
 mkdir -p "$work"
 work=$(realpath "$work")
 log=$work/log
-step() { "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "failed: $* (whole log: $log)"; }; }
 if ((!installed)); then
   step cmake -S . -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" -D$option=ON -DRIDGELINE_TESTS=OFF \
     -DCMAKE_INSTALL_PREFIX="$prefix"

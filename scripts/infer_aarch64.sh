@@ -21,7 +21,6 @@ qemu=$(command -v qemu-aarch64) || { say infer "no qemu-aarch64 (Debian: qemu-us
 work=$PWD/build-aarch64/infer
 mkdir -p "$work"
 log=$work/log
-step() { "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "failed: $* (whole log: $log)"; }; }
 if (($#)); then
   model=$1 image=$2
 else

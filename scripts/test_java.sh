@@ -45,7 +45,6 @@ work=$PWD/build-java/test
 rm -rf "$work"
 mkdir -p "$work"
 log=$work/log
-step() { "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "failed: $* (whole log: $log)"; }; }
 step "$program" dataset make shapes --out="$work/shapes" --train=64 --val=10
 step "$program" dataset export-json --data_dir="$work/shapes" --image_size=32 --batch_size=4 --out="$work/shapes.json"
 step "$program" train --data_dir="$work/shapes" --model=resnet20 --mode=train --batch_size=32 --max_train_steps=2 \
