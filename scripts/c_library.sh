@@ -29,7 +29,7 @@ elif [[ ${1:-} == --aarch64 ]]; then
   shift
   folder=build-aarch64/c-infer
   options=(-DCMAKE_TOOLCHAIN_FILE="$PWD/scripts/aarch64.cmake" -DRIDGELINE_ONEDNN=OFF)
-  sysroot=$(realpath .deps/aarch64/sysroot)
+  sysroot=$(realpath -m .deps/aarch64/sysroot)
   [[ -d $sysroot ]] || die "no arm64 libraries in $sysroot: run scripts/setup.sh --cross aarch64"
   compiler=(aarch64-linux-gnu-gcc --sysroot="$sysroot" -Wl,-rpath-link,"$sysroot/usr/lib/aarch64-linux-gnu")
   emulator=(qemu-aarch64-static -L "$sysroot")
@@ -41,7 +41,6 @@ work=$folder
 mkdir -p "$work"
 work=$(realpath "$work")
 log=$work/log
-step() { "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "failed: $* (whole log: $log)"; }; }
 if ((!installed)); then
   step cmake -S . -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" -D$option=ON -DRIDGELINE_TESTS=OFF \
     -DCMAKE_INSTALL_PREFIX="$prefix"

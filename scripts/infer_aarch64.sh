@@ -16,11 +16,11 @@ source scripts/say.sh
 scripts/build.sh aarch64 example_c_classify
 program=build-aarch64/bindings/c/example_c_classify
 scripts/infer_size.sh $program
+qemu=$(command -v qemu-aarch64) || { say infer "no qemu-aarch64 (Debian: qemu-user): memory and instructions left out"; exit 0; }
 
 work=$PWD/build-aarch64/infer
 mkdir -p "$work"
 log=$work/log
-step() { "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "failed: $* (whole log: $log)"; }; }
 if (($#)); then
   model=$1 image=$2
 else
@@ -35,7 +35,6 @@ else
   image=$(find "$work/shapes/val" -name '*.jpg' | sort | head -n 1)
 fi
 
-qemu=$(command -v qemu-aarch64) || { say infer "no qemu-aarch64 (Debian: qemu-user): memory and instructions left out"; exit 0; }
 step cc -O2 -shared -fPIC bench/qemu/counts.c -o "$work/counts.so"
 step taskset -c "$(taskset -pc $$ | grep -oE '[0-9]+' | tail -n 1)" "$qemu" -L .deps/aarch64/sysroot \
   -plugin "$work/counts.so" -d plugin $program "$model" "$image"

@@ -12,6 +12,10 @@ die() {  # die TEXT...: one line to standard error, exit 1
   exit 1
 }
 
+step() {  # step COMMAND...: quietly, its words in the file $log; where it fails, their end and exit 1
+  "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "failed: $* (whole log: $log)"; }
+}
+
 duration() {  # duration SECONDS -> "3 min 12 s"
   if (($1 >= 60)); then echo "$(($1 / 60)) min $(($1 % 60)) s"; else echo "$1 s"; fi
 }

@@ -22,14 +22,20 @@ missing() {
 
 command -v javac >/dev/null || missing "no JDK: scripts/setup.sh --java installs one"
 package=build-java/java
+# Of the time when the last whole build began: a build renews only the files whose sources have changed.
+stamp=build-java/sources
 begin=$SECONDS
 if ((if_built)); then
-  [[ -f $package/ridgeline.jar ]] || missing "no $package/ridgeline.jar: scripts/test_java.sh builds it"
-  newer=$(find ridgeline bindings/shared bindings/c bindings/java -newer "$package/libridgeline_infer_java.so" \
+  [[ -f $stamp ]] || missing "no package in $package: scripts/test_java.sh builds it"
+  newer=$(find ridgeline bindings/shared bindings/c bindings/java CMakeLists.txt -newer "$stamp" \
     -type f ! -path 'ridgeline/cli/*' ! -path '*/tests/*' ! -path '*/examples/*' -print -quit)
   [[ -z $newer ]] || missing "$package is older than $newer: scripts/test_java.sh makes another"
 else
+  mkdir -p build-java
+  rm -f "$stamp"
+  touch "$stamp.begun"
   scripts/build.sh java ridgeline_java
+  mv "$stamp.begun" "$stamp"
 fi
 program=${RIDGELINE_BINARY:-build/ridgeline}
 [[ -x $program ]] || missing "no $program, which makes the test's files: scripts/build.sh release ridgeline"
@@ -39,7 +45,6 @@ work=$PWD/build-java/test
 rm -rf "$work"
 mkdir -p "$work"
 log=$work/log
-step() { "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "failed: $* (whole log: $log)"; }; }
 step "$program" dataset make shapes --out="$work/shapes" --train=64 --val=10
 step "$program" dataset export-json --data_dir="$work/shapes" --image_size=32 --batch_size=4 --out="$work/shapes.json"
 step "$program" train --data_dir="$work/shapes" --model=resnet20 --mode=train --batch_size=32 --max_train_steps=2 \

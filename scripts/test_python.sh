@@ -2,7 +2,7 @@
 # Tests the wheel of scripts/wheel.sh as a user has it, in a clean virtual environment without compiler or headers.
 #
 #   scripts/test_python.sh                 newest wheel for python3, in build/python-test-VERSION/, with numpy, Pillow and
-#                                          mypy
+#                                          mypy; one that is older than its sources is refused
 #   scripts/test_python.sh PYTHON          for another interpreter, or for that of an environment that has PyTorch and
 #                                          torchvision: then their tests run, too. The environment is not changed.
 #   scripts/test_python.sh --if-built      for ctest: leaves with 77 (skipped) where no wheel of these sources is there
@@ -30,11 +30,9 @@ tag=cp${version/./}
 ((${version#3.} >= 12)) && tag=abi3
 wheel=$(ls -t build/wheels/ridgeline-*"$tag"*.whl 2>/dev/null | head -n 1) || true
 [[ -n $wheel ]] || missing "no wheel for Python $version in build/wheels: scripts/wheel.sh makes one"
-if ((if_built)); then
-  newer=$(find ridgeline bindings/shared bindings/python CMakeLists.txt \
-    -newer "$wheel" -type f ! -path '*/tests/*' ! -path '*/__pycache__/*' -print -quit)
-  [[ -z $newer ]] || missing "$wheel is older than $newer: scripts/wheel.sh makes another"
-fi
+newer=$(find ridgeline bindings/shared bindings/python CMakeLists.txt pyproject.toml \
+  -newer "$wheel" -type f ! -path '*/tests/*' ! -path '*/examples/*' ! -path '*/__pycache__/*' -print -quit)
+[[ -z $newer ]] || missing "$wheel is older than $newer: scripts/wheel.sh makes another"
 
 site=()
 if "$interpreter" -c 'import torch' 2>/dev/null; then

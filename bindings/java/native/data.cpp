@@ -8,18 +8,14 @@
 using ridgeline::java::array_of;
 using ridgeline::java::bytes_of;
 using ridgeline::java::fail;
+using ridgeline::java::good;
 using ridgeline::java::handle_of;
 using ridgeline::java::number_of;
 using ridgeline::java::text_of;
 
-namespace {
+const char* ridgeline::java::last_error() { return ridgeline_last_error(); }
 
-// False with an exception pending.
-bool good(JNIEnv* env, ridgeline_status status) {
-  if (status == RIDGELINE_OK) return true;
-  fail(env, status, ridgeline_last_error());
-  return false;
-}
+namespace {
 
 // What `get` makes of a dataset or an iterator.
 template <class T, class Number>
@@ -32,12 +28,7 @@ jlong number(JNIEnv* env, jlong handle, ridgeline_status (*get)(T*, Number*)) {
 template <class T>
 jbyteArray text(JNIEnv* env, jlong handle, ridgeline_status (*get)(T*, char*, size_t, size_t*)) {
   return text_of(
-      env, [&](char* buffer, size_t room, size_t* size) { return get(handle_of<T>(handle), buffer, room, size); },
-      ridgeline_last_error);
-}
-
-jbyteArray text(JNIEnv* env, ridgeline_status (*get)(char*, size_t, size_t*)) {
-  return text_of(env, get, ridgeline_last_error);
+      env, [&](char* buffer, size_t room, size_t* size) { return get(handle_of<T>(handle), buffer, room, size); });
 }
 
 // `act` with a text that Java gave.
@@ -87,18 +78,17 @@ jlong Java_ridgeline_NativeData_datasetClasses(JNIEnv* env, jclass, jlong datase
 }
 
 jbyteArray Java_ridgeline_NativeData_datasetClassName(JNIEnv* env, jclass, jlong dataset, jlong label) {
-  return text_of(
-      env,
-      [&](char* buffer, size_t room, size_t* size) {
-        return ridgeline_dataset_class_name(handle_of<ridgeline_dataset>(dataset), label, buffer, room, size);
-      },
-      ridgeline_last_error);
+  return text_of(env, [&](char* buffer, size_t room, size_t* size) {
+    return ridgeline_dataset_class_name(handle_of<ridgeline_dataset>(dataset), label, buffer, room, size);
+  });
 }
 
-jbyteArray Java_ridgeline_NativeData_referencePage(JNIEnv* env, jclass) { return text(env, ridgeline_reference_page); }
+jbyteArray Java_ridgeline_NativeData_referencePage(JNIEnv* env, jclass) {
+  return text_of(env, ridgeline_reference_page);
+}
 
 jbyteArray Java_ridgeline_NativeData_iteratorSettings(JNIEnv* env, jclass) {
-  return text(env, ridgeline_iterator_settings);
+  return text_of(env, ridgeline_iterator_settings);
 }
 
 jlong Java_ridgeline_NativeData_createIterator(JNIEnv* env, jclass, jlong dataset, jbyteArray settings) {

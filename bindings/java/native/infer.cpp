@@ -7,21 +7,18 @@
 using ridgeline::java::array_of;
 using ridgeline::java::bytes_of;
 using ridgeline::java::fail;
+using ridgeline::java::good;
 using ridgeline::java::handle_of;
 using ridgeline::java::number_of;
 using ridgeline::java::text_of;
 using ridgeline::java::without_exceptions;
 
+const char* ridgeline::java::last_error() { return ridgeline_infer_last_error(); }
+
 namespace {
 
-// False with an exception pending.
-bool good(JNIEnv* env, ridgeline_status status) {
-  if (status == RIDGELINE_OK) return true;
-  fail(env, status, ridgeline_infer_last_error());
-  return false;
-}
-
-// `run(probabilities, logits)` into memory of its own, then into Java's arrays: Java moves its arrays meanwhile.
+// `run(probabilities, logits)` into memory of its own, then into Java's arrays: Java moves its arrays meanwhile. A run
+// that fails may leave an exception of its own pending.
 template <class Run>
 void predict(JNIEnv* env, jfloatArray probabilities, jfloatArray logits, Run run) {
   without_exceptions(env, [&] {
@@ -68,28 +65,25 @@ jlongArray Java_ridgeline_NativeInfer_modelNumbers(JNIEnv* env, jclass, jlong mo
 }
 
 jbyteArray Java_ridgeline_NativeInfer_className(JNIEnv* env, jclass, jlong model, jlong label) {
-  return text_of(
-      env,
-      [&](char* buffer, size_t room, size_t* size) {
-        return ridgeline_model_class_name(handle_of<ridgeline_model>(model), label, buffer, room, size);
-      },
-      ridgeline_infer_last_error);
+  return text_of(env, [&](char* buffer, size_t room, size_t* size) {
+    return ridgeline_model_class_name(handle_of<ridgeline_model>(model), label, buffer, room, size);
+  });
 }
 
 void Java_ridgeline_NativeInfer_predictEncoded(JNIEnv* env, jclass, jlong model, jobjectArray images,
                                                jfloatArray probabilities, jfloatArray logits) {
-  std::vector<std::string> held(static_cast<size_t>(env->GetArrayLength(images)));
-  for (jsize i = 0; static_cast<size_t>(i) < held.size(); ++i) {
-    auto* image = static_cast<jbyteArray>(env->GetObjectArrayElement(images, i));
-    if (!image) {
-      fail(env, RIDGELINE_USAGE, ("image " + std::to_string(i) + " is null").c_str());
-      return;
-    }
-    held[static_cast<size_t>(i)] = bytes_of(env, image);
-    env->DeleteLocalRef(image);
-    if (env->ExceptionCheck()) return;
-  }
   predict(env, probabilities, logits, [&](float* p, float* l) {
+    std::vector<std::string> held(static_cast<size_t>(env->GetArrayLength(images)));
+    for (jsize i = 0; static_cast<size_t>(i) < held.size(); ++i) {
+      auto* image = static_cast<jbyteArray>(env->GetObjectArrayElement(images, i));
+      if (!image) {
+        fail(env, RIDGELINE_USAGE, ("image " + std::to_string(i) + " is null").c_str());
+        return RIDGELINE_USAGE;
+      }
+      held[static_cast<size_t>(i)] = bytes_of(env, image);
+      env->DeleteLocalRef(image);
+      if (env->ExceptionCheck()) return RIDGELINE_INTERNAL;
+    }
     std::vector<const void*> starts;
     std::vector<size_t> sizes;
     for (const std::string& image : held) {

@@ -15,6 +15,12 @@ void fail(JNIEnv* env, ridgeline_status status, const char* words) {
   if (exception) env->Throw(exception);
 }
 
+bool good(JNIEnv* env, ridgeline_status status) {
+  if (status == RIDGELINE_OK) return true;
+  fail(env, status, last_error());
+  return false;
+}
+
 std::string bytes_of(JNIEnv* env, jbyteArray array) {
   std::string bytes;
   without_exceptions(env, [&] {

@@ -18,6 +18,10 @@ namespace ridgeline::java {
 
 // A RidgelineException is pending afterwards; `words` are UTF-8.
 void fail(JNIEnv* env, ridgeline_status status, const char* words);
+// The words of this thread's last failure: each of the two libraries defines it by its C interface.
+const char* last_error();
+// False, with a RidgelineException pending, where `status` of a call just made is a failure.
+bool good(JNIEnv* env, ridgeline_status status);
 
 // Runs `body`; where C++ has no memory, which must not reach Java's frames, a RidgelineException is pending.
 template <class Body>
@@ -48,8 +52,8 @@ jlongArray array_of(JNIEnv* env, const std::vector<jlong>& numbers);
 
 // What `put(buffer, capacity, &size)` writes as the C interface writes texts. A text may grow between the two calls
 // (statistics of a run that goes on), so it gets room for that, and further tries.
-template <class Put, class Words>
-jbyteArray text_of(JNIEnv* env, Put put, Words last_error) {
+template <class Put>
+jbyteArray text_of(JNIEnv* env, Put put) {
   std::size_t size = 0;
   ridgeline_status status = put(nullptr, std::size_t{0}, &size);
   for (int tries = 0; tries < 8 && status == RIDGELINE_OK; ++tries) {

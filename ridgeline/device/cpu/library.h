@@ -11,7 +11,7 @@
 
 namespace ridgeline::device {
 
-// At most one entry an op. Empty in a build without the library.
+// Of an op the library's own entry first, then the one by chunks. Empty in a build without the library.
 std::span<const KernelEntry> library_kernels();
 // "onednn 3.2.0"; "no library" in a build without it.
 std::string library_version();

@@ -1,6 +1,6 @@
-#include "oneapi/dnnl/dnnl.hpp"
 #include "ridgeline/device/cpu/entry.h"
 #include "ridgeline/device/cpu/library.h"
+#include "ridgeline/device/cpu/onednn/common.h"
 
 namespace ridgeline::device {
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr KernelEntry entry(std::string_view op, std::string_view name, KernelFactory* factory, Reproducibility bits,
                             KernelSpeed speed) {
-  return {op, name, Provider::library, factory, kFloatOrHalf, Arithmetic::f32, {bits, true}, speed.best};
+  return {op, name, Provider::library, factory, kOnednnStorage, Arithmetic::f32, {bits, true}, speed.best};
 }
 
 constexpr KernelEntry library(std::string_view op, KernelFactory* factory, KernelSpeed speed = speeds::kLibrary) {
