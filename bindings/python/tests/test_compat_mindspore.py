@@ -16,7 +16,7 @@ import ridgeline.compat.mindspore as ms
 import ridgeline.compat.mindspore.dataset as de
 import ridgeline.compat.mindspore.nn as nn
 from ridgeline.compat.mindspore import Tensor, context, ops
-from ridgeline.compat.mindspore.common import set_seed
+from ridgeline.compat.mindspore.common import initializer, set_seed
 from ridgeline.compat.mindspore.train import callback as callbacks
 from ridgeline.compat.mindspore.train.loss_scale_manager import DynamicLossScaleManager, FixedLossScaleManager
 from ridgeline.compat.mindspore.train.model import Model
@@ -212,7 +212,28 @@ class Training(Usual):
             model_of(network).train(1, data_of(images()), dataset_sink_mode=False)
             return network.fc.weight.asnumpy().tobytes()
 
-        self.assertEqual(trained(False), trained(True))
+        for seed in (1, 0):
+            set_seed(seed)
+            self.assertEqual(trained(False), trained(True))
+
+    def test_a_parameter_begins_as_an_initializer_that_was_set_says(self):
+        def begun(set_first):
+            network = Network()
+            if not set_first:
+                network(Tensor(images()["image"]))
+            network.fc.weight.set_data(initializer.initializer(initializer.Normal(1e-6), network.fc.weight.shape))
+            network.fc.bias.set_data(initializer.initializer("ones", [5]))
+            output = network(Tensor(images()["image"])).asnumpy()
+            return network.fc.weight.asnumpy(), output
+
+        weight, output = begun(True)
+        self.assertTrue(0 < np.abs(weight).max() < 1e-5)
+        np.testing.assert_allclose(output, np.ones_like(output), atol=1e-3)
+        for a, b in zip((weight, output), begun(False)):
+            np.testing.assert_array_equal(a, b)
+        with self.assertRaisesRegex(ValueError, "has the shape"):
+            Network().fc.bias.set_data(initializer.initializer("ones", [4]))
+        np.testing.assert_array_equal(nn.BatchNorm2d(3).gamma.asnumpy(), np.ones(3))  # of no net
 
     def test_sinks_run_on_a_device_that_has_a_queue_and_fall_back_elsewhere_with_a_warning(self):
         steps = {}

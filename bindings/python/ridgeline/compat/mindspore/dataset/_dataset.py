@@ -8,7 +8,7 @@ from .... import data as here
 from ...._core import minddata_transforms
 from .._names import only
 from .._tensor import Tensor
-from ..common import get_seed
+from ..common import engine_seed, get_seed
 from . import config
 
 _MASK = "mask"
@@ -140,7 +140,7 @@ class Dataset:
         made = self._made if self._made.batch_size() > 1 or self._is_batched() else self._made.batch(1)
         seed = config.get_seed() if config.get_seed() is not None else get_seed()
         if seed is not None and made.seed == 0:
-            made = made.with_seed(seed or 2 ** 32)
+            made = made.with_seed(engine_seed(seed))
         return made.with_hints(workers=config._workers()) if config._workers() else made
 
     def _is_batched(self):
