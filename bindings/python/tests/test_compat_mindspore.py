@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import pathlib
+import pkgutil
 import re
 import unittest
 import unittest.mock
@@ -266,7 +267,7 @@ class Training(Usual):
 
     def test_loss_scales_are_the_engines(self):
         for manager, setting in ((DynamicLossScaleManager(1024, 2, 50), "dynamic,1024,2,50"),
-                                 (DynamicLossScaleManager(), "dynamic,1.67772e+07,2,2000"),
+                                 (DynamicLossScaleManager(), "dynamic,16777216,2,2000"),
                                  (FixedLossScaleManager(64.0, drop_overflow_update=False), (64.0, False))):
             self.assertEqual(manager._setting(), setting)
             network = Network()
@@ -301,6 +302,20 @@ class Training(Usual):
             1, data_of(images()), dataset_sink_mode=False)
         moved = {name for name, p in network.parameters_and_names() if not np.array_equal(p.asnumpy(), before[name])}
         self.assertEqual(moved, {"fc.weight", "norm.moving_mean", "norm.moving_variance"})
+
+    def test_a_parameter_of_ones_own_that_is_not_trained_stays_whatever_its_name_is(self):
+        class Scaled(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.net = Network()
+                self.moving_mean = ms.Parameter(Tensor(2.0), requires_grad=False)
+
+            def construct(self, x):
+                return self.net(x) * self.moving_mean
+
+        network = Scaled()
+        model_of(network).train(1, data_of(images()), dataset_sink_mode=False)
+        self.assertEqual(float(network.moving_mean), 2.0)
 
     def test_a_network_that_gives_its_own_loss_trains(self):
         class WithLoss(nn.Cell):
@@ -511,6 +526,29 @@ class Refused(Usual):
                 (lambda: set_seed(-1), "must be >= 0")):
             with self.subTest(told), self.assertRaisesRegex(ValueError, re.escape(told)):
                 call()
+
+    def test_hooks_of_ones_own_on_a_monitor_are_refused_and_not_left_out(self):
+        class Mine(callbacks.LossMonitor):
+            def step_end(self, run_context):
+                """Never called."""
+
+        self.assertIsInstance(Mine(), callbacks.Callback)
+        with self.assertRaisesRegex(TypeError, "Mine has step_end of its own.*derive from Callback"):
+            model_of(Network()).train(1, data_of(images()), Mine(), dataset_sink_mode=False)
+        for call in (lambda: callbacks.TimeMonitor("6"), lambda: callbacks.CheckpointConfig(save_checkpoint_steps="6")):
+            with self.assertRaisesRegex(TypeError, "must be int, but got '6'"):
+                call()
+
+    def test_what_refusals_point_to_is_there(self):
+        texts = [path.read_text() for path in pathlib.Path(ms.__file__).parent.rglob("*.py")]
+        texts += de.vision.c_transforms.REFUSED.values()
+        names = {name for text in texts for name in re.findall(r"\bridgeline(?:\.\w+)+", text)}
+        self.assertLessEqual({"ridgeline.data.RandomRotation", "ridgeline.optim.Lars", "ridgeline.value_and_grad"}, names)
+        for name in sorted(names):
+            try:
+                pkgutil.resolve_name(name)
+            except (ImportError, AttributeError):
+                self.fail(f"{name} is not there")
 
     def test_a_dataset_of_another_model_and_columns_that_do_not_fit_are_refused(self):
         data = data_of(images())

@@ -52,8 +52,8 @@ class Optimizer:
         name, args = self._own()
         groups = []
         trained = {id(p) for p in self.parameters}
-        for path, parameter in network.parameters_and_names():
-            if path.endswith(("moving_mean", "moving_variance")):
+        for parameter in network.get_parameters():
+            if parameter._called in ("running_mean", "running_var"):
                 continue  # statistics, which no optimizer moves
             if not parameter.requires_grad or id(parameter) not in trained:
                 groups.append(here.ParameterGroup(parameter._engine_name, frozen=True))
@@ -101,6 +101,8 @@ class SGD(Optimizer):
                  loss_scale=1.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         only("SGD", {"dampening": ((0.0, 0), "0 is there")}, {"dampening": dampening})
+        if nesterov and momentum <= 0:
+            raise ValueError("SGD(nesterov=True): momentum must be positive")
         self.momentum, self.nesterov = momentum, nesterov
 
     def _own(self):

@@ -198,13 +198,15 @@ class Model:
             raise RuntimeError("The dataset object had been used in other model by model.train(...), please create a new "
                                "dataset.")
         context.mode_is_said()
+        sinks = dataset_sink_mode and self._sinks()
+        if sinks and sink_size != -1:
+            raise ValueError(f"Model.train(sink_size={sink_size}): a sink is a pass over the data here, sink_size=-1")
         data, model = self._data(train_dataset)
         train_dataset._model = id(self)
         size = train_dataset.get_dataset_size()
         if self._moved() is not None:
             raise RuntimeError(f"the parameter {self._moved().name} was set behind a train() of this Model, whose run goes on "
                                "with its own values: a new Model trains from the new ones")
-        sinks = dataset_sink_mode and self._sinks()
         if self._steps() == 0:
             model.build(data)
             self._sync()
@@ -214,11 +216,8 @@ class Model:
         hooks = hooks_of(callbacks, args)
         if context.get_context("save_graphs"):
             hooks.insert(0, _SaveGraphs(context.get_context("save_graphs_path")))
-        if sinks and sink_size != -1:
-            raise ValueError(f"Model.train(sink_size={sink_size}): a sink is a pass over the data here, sink_size=-1")
-        loop = size if sinks else 1
         try:
-            model.train(epoch, data, callbacks=hooks, loop=loop)
+            model.train(epoch, data, callbacks=hooks, loop=size if sinks else 1)
         except RunError as error:
             if "Invalid loss, terminating training." in str(error):
                 raise ValueError(str(error)) from None
