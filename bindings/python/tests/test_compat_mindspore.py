@@ -361,6 +361,8 @@ class Files(Usual):
         expected = network(Tensor(arrays["image"])).asnumpy()
         self.assertEqual(expected.shape, (6, 5))
         np.testing.assert_array_equal(other(Tensor(arrays["image"])).asnumpy(), expected)
+        ms.save_checkpoint([{"name": "number", "data": Tensor(2.0)}], self.path("number"))
+        self.assertEqual(ms.load_checkpoint(self.path("number.ckpt"))["number"].shape, ())
         ms.export(network, Tensor(arrays["image"]), file_name=self.path("m"), file_format="ONNX")
         ms.export(network, Tensor(arrays["image"]), file_name=self.path("m"))
         self.assertTrue(os.path.getsize(self.path("m.onnx")) > 0 and os.path.getsize(self.path("m.rdgm")) > 0)
@@ -521,6 +523,8 @@ class Refused(Usual):
                 (lambda: callbacks.CheckpointConfig(async_save=True), "async_save"),
                 (lambda: callbacks.ModelCheckpoint("a/b"), "without '/'"),
                 (lambda: nn.SGD(network.trainable_params(), nesterov=True), "momentum must be positive"),
+                (lambda: nn.SGD(network.trainable_params(), float("nan")), "must be >= 0, but got nan"),
+                (lambda: nn.SGD([{"params": [network.scale]}, {"params": [network.scale]}]), "scale is in two groups"),
                 (lambda: nn.Conv2d(3, 4, 3, group=0), "group=0"),
                 (lambda: de.RandomSampler(shuffle=True), "shuffle"),
                 (lambda: de.PKSampler(2, class_column="kind"), "class_column"),

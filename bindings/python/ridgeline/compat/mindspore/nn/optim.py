@@ -40,6 +40,8 @@ class Optimizer:
             for parameter in group["params"]:
                 if not isinstance(parameter, Parameter):
                     raise TypeError(f"an optimizer takes Parameters, not {parameter!r}")
+                if any(parameter is other for other in self.parameters):
+                    raise ValueError(f"the parameter {parameter.name} is in two groups")
             self.parameters += group["params"]
         self._rate = rate_of(learning_rate)
 
@@ -140,7 +142,7 @@ class RMSProp(Optimizer):
 def rate_of(rate):
     """What `ridgeline.optim` takes for a learning rate."""
     if isinstance(rate, (int, float)) and not isinstance(rate, bool):
-        if rate < 0:
+        if not 0 <= rate < np.inf:
             raise ValueError(f"The argument 'learning_rate' must be >= 0, but got {rate}")
         return float(rate)
     if isinstance(rate, here.Schedule):
