@@ -8,6 +8,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/data.h"
+#include "ridgeline/graph/ir/text.h"
 #include "ridgeline/optim/adam.h"
 #include "ridgeline/train/callback/early_stopping.h"
 #include "ridgeline/train/callback/model_checkpoint.h"
@@ -121,6 +122,28 @@ TEST(ModelCheckpoint, NamesKeepsAndRenamesAsMindSporeDoes) {
   EXPECT_THROW(ModelCheckpoint("a/b", directory), Error);
   EXPECT_THROW(ModelCheckpoint("CKP", directory, {.save_checkpoint_steps = -1}), Error);
   EXPECT_THROW(ModelCheckpoint("CKP", directory, {.save_checkpoint_steps = 0, .keep_checkpoint_max = 0}), Error);
+  fs::remove_all(directory);
+}
+
+TEST(ModelCheckpoint, WritesFilesOfAnotherEndingBesideTheStepsGraphAndGoesOnFromThem) {
+  const std::string directory = testing::temporary_directory() + "/ending";
+  fs::remove_all(directory);
+  const auto saver_of = [&](const std::string& ending) {
+    return ModelCheckpoint("CKP", directory, {.save_checkpoint_steps = 2}, {.ending = ending, .graph = true});
+  };
+  LineModel line;
+  ModelCheckpoint saver = saver_of(".ckpt");
+  Loop(line.model, line.feed, {.total_steps = 3, .steps_per_epoch = 3, .loop = 1}).run({&saver});
+  std::vector<std::string> names;
+  for (const std::string& path : glob_files(directory + "/*")) names.push_back(fs::path(path).filename());
+  EXPECT_EQ(names, (std::vector<std::string>{"CKP-1_2.ckpt", "CKP-1_3.ckpt", "CKP-graph.meta"}));
+  EXPECT_EQ(read_file(directory + "/CKP-graph.meta"), to_text(line.model.training_graph()));
+  LineModel other;
+  EXPECT_FALSE(saver_of(".safetensors").resume(other.model));
+  ModelCheckpoint again = saver_of(".ckpt");
+  EXPECT_TRUE(again.resume(other.model));
+  EXPECT_EQ(other.model.global_step(), 3);
+  EXPECT_EQ(other.weight(), line.weight());
   fs::remove_all(directory);
 }
 

@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import pathlib
+import pkgutil
 import re
 import unittest
 import unittest.mock
@@ -16,7 +17,7 @@ import ridgeline.compat.mindspore as ms
 import ridgeline.compat.mindspore.dataset as de
 import ridgeline.compat.mindspore.nn as nn
 from ridgeline.compat.mindspore import Tensor, context, ops
-from ridgeline.compat.mindspore.common import set_seed
+from ridgeline.compat.mindspore.common import initializer, set_seed
 from ridgeline.compat.mindspore.train import callback as callbacks
 from ridgeline.compat.mindspore.train.loss_scale_manager import DynamicLossScaleManager, FixedLossScaleManager
 from ridgeline.compat.mindspore.train.model import Model
@@ -212,7 +213,28 @@ class Training(Usual):
             model_of(network).train(1, data_of(images()), dataset_sink_mode=False)
             return network.fc.weight.asnumpy().tobytes()
 
-        self.assertEqual(trained(False), trained(True))
+        for seed in (1, 0):
+            set_seed(seed)
+            self.assertEqual(trained(False), trained(True))
+
+    def test_a_parameter_begins_as_an_initializer_that_was_set_says(self):
+        def begun(set_first):
+            network = Network()
+            if not set_first:
+                network(Tensor(images()["image"]))
+            network.fc.weight.set_data(initializer.initializer(initializer.Normal(1e-6), network.fc.weight.shape))
+            network.fc.bias.set_data(initializer.initializer("ones", [5]))
+            output = network(Tensor(images()["image"])).asnumpy()
+            return network.fc.weight.asnumpy(), output
+
+        weight, output = begun(True)
+        self.assertTrue(0 < np.abs(weight).max() < 1e-5)
+        np.testing.assert_allclose(output, np.ones_like(output), atol=1e-3)
+        for a, b in zip((weight, output), begun(False)):
+            np.testing.assert_array_equal(a, b)
+        with self.assertRaisesRegex(ValueError, "has the shape"):
+            Network().fc.bias.set_data(initializer.initializer("ones", [4]))
+        np.testing.assert_array_equal(nn.BatchNorm2d(3).gamma.asnumpy(), np.ones(3))  # of no net
 
     def test_sinks_run_on_a_device_that_has_a_queue_and_fall_back_elsewhere_with_a_warning(self):
         steps = {}
@@ -245,7 +267,7 @@ class Training(Usual):
 
     def test_loss_scales_are_the_engines(self):
         for manager, setting in ((DynamicLossScaleManager(1024, 2, 50), "dynamic,1024,2,50"),
-                                 (DynamicLossScaleManager(), "dynamic,1.67772e+07,2,2000"),
+                                 (DynamicLossScaleManager(), "dynamic,16777216,2,2000"),
                                  (FixedLossScaleManager(64.0, drop_overflow_update=False), (64.0, False))):
             self.assertEqual(manager._setting(), setting)
             network = Network()
@@ -280,6 +302,20 @@ class Training(Usual):
             1, data_of(images()), dataset_sink_mode=False)
         moved = {name for name, p in network.parameters_and_names() if not np.array_equal(p.asnumpy(), before[name])}
         self.assertEqual(moved, {"fc.weight", "norm.moving_mean", "norm.moving_variance"})
+
+    def test_a_parameter_of_ones_own_that_is_not_trained_stays_whatever_its_name_is(self):
+        class Scaled(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.net = Network()
+                self.moving_mean = ms.Parameter(Tensor(2.0), requires_grad=False)
+
+            def construct(self, x):
+                return self.net(x) * self.moving_mean
+
+        network = Scaled()
+        model_of(network).train(1, data_of(images()), dataset_sink_mode=False)
+        self.assertEqual(float(network.moving_mean), 2.0)
 
     def test_a_network_that_gives_its_own_loss_trains(self):
         class WithLoss(nn.Cell):
@@ -325,6 +361,8 @@ class Files(Usual):
         expected = network(Tensor(arrays["image"])).asnumpy()
         self.assertEqual(expected.shape, (6, 5))
         np.testing.assert_array_equal(other(Tensor(arrays["image"])).asnumpy(), expected)
+        ms.save_checkpoint([{"name": "number", "data": Tensor(2.0)}], self.path("number"))
+        self.assertEqual(ms.load_checkpoint(self.path("number.ckpt"))["number"].shape, ())
         ms.export(network, Tensor(arrays["image"]), file_name=self.path("m"), file_format="ONNX")
         ms.export(network, Tensor(arrays["image"]), file_name=self.path("m"))
         self.assertTrue(os.path.getsize(self.path("m.onnx")) > 0 and os.path.getsize(self.path("m.rdgm")) > 0)
@@ -382,6 +420,26 @@ class Functions(Usual):
         np.testing.assert_array_equal(scaled(x, y)[0].asnumpy(), first.asnumpy())
         self.assertEqual(len(calls), 2)
 
+    def test_ops_and_primitives_are_there_in_functions_in_the_order_of_the_script(self):
+        x = np.linspace(-2, 2, 48, dtype=np.float32).reshape(2, 3, 2, 4)
+        shares = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+        for mode in (context.GRAPH_MODE, context.PYNATIVE_MODE):
+            context.set_context(mode=mode)
+            for function, expected in (
+                    (ops.relu, np.maximum(x, 0)), (ops.ReLU6(), np.clip(x, 0, 6)), (ops.Tanh(), np.tanh(x)),
+                    (ops.sigmoid, 1 / (1 + np.exp(-x))), (ops.silu, x / (1 + np.exp(-x))), (ops.Softmax(axis=1), shares),
+                    (ops.ReduceMean(keep_dims=True), x.mean(keepdims=True)),
+                    (lambda v: ops.ReduceSum()(v, (0, 2)), x.sum((0, 2))),
+                    (lambda v: ops.Concat(1)((v, v)), np.concatenate((x, x), 1)),
+                    (lambda v: ops.Transpose()(v, (1, 0, 3, 2)), x.transpose(1, 0, 3, 2)),
+                    (lambda v: v * np.float32(2), 2 * x)):
+                found = ms.ms_function(lambda v: function(v))(Tensor(x)).asnumpy()
+                np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+        for call, told in ((lambda: ops.relu(Tensor(x)), "under ms_function"), (lambda: ops.exp(2.0), "the number 2.0"),
+                           (lambda: ops.add(1, 2), "the number 2.0")):
+            with self.assertRaisesRegex(TypeError, told):
+                call()
+
     def test_python_goes_by_numbers_in_pynative_mode_alone(self):
         @ms.jit
         def halved(x):
@@ -404,6 +462,31 @@ class Functions(Usual):
         np.testing.assert_array_equal(by_y.asnumpy(), [1, 4, 9])
         with self.assertRaisesRegex(TypeError, "Model"):
             ms.grad(nn.ReLU())
+
+    def test_grad_operation_is_by_the_first_argument_or_by_all_of_a_weighted_sum(self):
+        def product(x, y):
+            return x * x * y
+
+        def numbers(found):
+            return [f.asnumpy().tolist() for f in found] if isinstance(found, tuple) else found.asnumpy().tolist()
+
+        x, y = ms.Tensor([1, 2, 3], ms.float32), ms.Tensor([4, 5, 6], ms.float32)
+        weights = ms.Tensor([1, 10, 100], ms.float32)
+        for mode in (context.GRAPH_MODE, context.PYNATIVE_MODE):
+            context.set_context(mode=mode)
+            for function in (product, ms.ms_function(product)):
+                self.assertEqual(numbers(ops.GradOperation()(function)(x, y)), [8, 20, 36])
+                self.assertEqual(numbers(ops.GradOperation(get_all=True)(function)(x, y)), [[8, 20, 36], [1, 4, 9]])
+                self.assertEqual(numbers(ops.GradOperation(sens_param=True)(function)(x, y, weights)), [8, 200, 3600])
+                self.assertEqual(numbers(ops.GradOperation(get_all=True, sens_param=True)(function)(x, y, weights)),
+                                 [[8, 200, 3600], [1, 40, 900]])
+        self.assertEqual(numbers(ops.composite.GradOperation(True)(ops.relu)(x)), [[1, 1, 1]])
+        for call, told in ((lambda: ops.GradOperation(get_by_list=True), "Model"),
+                           (lambda: ops.GradOperation()(product, weights=()), "Model")):
+            with self.assertRaisesRegex(ValueError, told):
+                call()
+        with self.assertRaisesRegex(TypeError, "Model"):
+            ops.GradOperation(sens_param=True)(nn.ReLU())
 
 
 class Refused(Usual):
@@ -439,12 +522,42 @@ class Refused(Usual):
                 (lambda: callbacks.CheckpointConfig(save_checkpoint_steps=-1), "must be >= 0, but got -1"),
                 (lambda: callbacks.CheckpointConfig(async_save=True), "async_save"),
                 (lambda: callbacks.ModelCheckpoint("a/b"), "without '/'"),
+                (lambda: nn.SGD(network.trainable_params(), nesterov=True), "momentum must be positive"),
+                (lambda: nn.SGD(network.trainable_params(), float("nan")), "must be >= 0, but got nan"),
+                (lambda: nn.SGD([{"params": [network.scale]}, {"params": [network.scale]}]), "scale is in two groups"),
+                (lambda: nn.Conv2d(3, 4, 3, group=0), "group=0"),
+                (lambda: de.RandomSampler(shuffle=True), "shuffle"),
+                (lambda: de.PKSampler(2, class_column="kind"), "class_column"),
+                (lambda: de.NumpySlicesDataset({"a": [1.0], "b": [2.0]}, ["c"]), "2 columns of data have 1 names"),
                 (lambda: callbacks.LossMonitor(-1), "'per_print_times' must be int and >= 0, but got -1"),
                 (lambda: nn.Conv2d(3, 4, 3, pad_mode="full"), "allowed: same, valid, pad"),
                 (lambda: nn.BatchNorm2d(4, affine=False), "affine"),
                 (lambda: set_seed(-1), "must be >= 0")):
             with self.subTest(told), self.assertRaisesRegex(ValueError, re.escape(told)):
                 call()
+
+    def test_hooks_of_ones_own_on_a_monitor_are_refused_and_not_left_out(self):
+        class Mine(callbacks.LossMonitor):
+            def step_end(self, run_context):
+                """Never called."""
+
+        self.assertIsInstance(Mine(), callbacks.Callback)
+        with self.assertRaisesRegex(TypeError, "Mine has step_end of its own.*derive from Callback"):
+            model_of(Network()).train(1, data_of(images()), Mine(), dataset_sink_mode=False)
+        for call in (lambda: callbacks.TimeMonitor("6"), lambda: callbacks.CheckpointConfig(save_checkpoint_steps="6")):
+            with self.assertRaisesRegex(TypeError, "must be int, but got '6'"):
+                call()
+
+    def test_what_refusals_point_to_is_there(self):
+        texts = [path.read_text() for path in pathlib.Path(ms.__file__).parent.rglob("*.py")]
+        texts += de.vision.c_transforms.REFUSED.values()
+        names = {name for text in texts for name in re.findall(r"\bridgeline(?:\.\w+)+", text)}
+        self.assertLessEqual({"ridgeline.data.RandomRotation", "ridgeline.optim.Lars", "ridgeline.value_and_grad"}, names)
+        for name in sorted(names):
+            try:
+                pkgutil.resolve_name(name)
+            except (ImportError, AttributeError):
+                self.fail(f"{name} is not there")
 
     def test_a_dataset_of_another_model_and_columns_that_do_not_fit_are_refused(self):
         data = data_of(images())

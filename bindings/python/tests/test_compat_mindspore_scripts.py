@@ -113,6 +113,15 @@ class Data(Folder):
             for _ in it:
                 pass
 
+    def test_an_iterator_gives_row_after_row_to_next(self):
+        rows = de.NumpySlicesDataset({"x": np.arange(3, dtype=np.int32)}, shuffle=False)
+        it = rows.create_dict_iterator(num_epochs=2, output_numpy=True)
+        self.assertEqual([int(next(it)["x"]), int(it.get_next()["x"])], [0, 1])
+        self.assertEqual([int(row["x"]) for row in it], [2])
+        self.assertEqual([int(row["x"]) for row in it], [0, 1, 2])
+        with self.assertRaisesRegex(RuntimeError, "EOF buffer encountered"):
+            next(it)
+
     def test_samplers_choose_rows_of_files_and_of_arrays(self):
         rows = de.NumpySlicesDataset({"x": np.arange(10, dtype=np.int32)}, sampler=de.SubsetSampler([4, 2, 7]))
         self.assertEqual([int(r["x"]) for r in rows.create_dict_iterator(1)], [4, 2, 7])

@@ -23,7 +23,7 @@ class Cell:
         self.training = False
 
     def __setattr__(self, name, value):
-        if isinstance(value, (Cell, Parameter)) and name not in ("_predictor",):
+        if isinstance(value, (Cell, Parameter)):
             if "_cells" not in self.__dict__:
                 raise AttributeError(f"For {type(self).__name__}, super().__init__() comes before attributes are set")
             self._attach(name, value)

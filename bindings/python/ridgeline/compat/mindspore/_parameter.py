@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._core import first_values
 from ._tensor import Tensor
-from .common import get_seed
+from .common import engine_seed, get_seed
 from .common.initializer import rule_of
 
 
@@ -38,13 +38,15 @@ class Parameter(Tensor):
         if self._owner is not None:
             return self._owner._value_of(self)
         if self._data is None:
+            seed = get_seed()
             self._data = first_values(self._engine_name, list(_logical(self.shape)), self._rule, list(_logical(self._fans)),
-                                      get_seed() or 1)
+                                      1 if seed is None else engine_seed(seed))
         return self._data
 
     @property
     def _engine_name(self):
-        return self.name if self._called is None else self.name[:self.name.rindex(".") + 1] + self._called
+        cell, dot, _ = self.name.rpartition(".")
+        return self.name if self._called is None else cell + dot + self._called
 
     @property
     def data(self):
@@ -54,12 +56,15 @@ class Parameter(Tensor):
         return Tensor(self.asnumpy())
 
     def set_data(self, data, slice_shape=False):
-        """Other numbers of the same shape."""
-        values = np.asarray(data, dtype=np.float32)
+        """Other numbers of the same shape, or how it begins, of initializer()."""
+        values = data if isinstance(data, Begin) else np.asarray(data, dtype=np.float32)
         if values.shape != self.shape:
             raise ValueError(f"the parameter {self.name} has the shape {self.shape}, and the data {values.shape}")
         self._owner = None
-        self._data = values
+        if isinstance(values, Begin):
+            self._data, self._rule, self._fans = None, values.rule, values.fans
+        else:
+            self._data = values
         self._version += 1
         return self
 

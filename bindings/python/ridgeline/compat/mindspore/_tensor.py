@@ -58,13 +58,13 @@ class Tensor:
         return Tensor(self.asnumpy().transpose(*axes))
 
     def mean(self, axis=None, keep_dims=False):
-        return Tensor(self.asnumpy().mean(axis=axis, keepdims=keep_dims))
+        return Tensor(self.asnumpy().mean(axis=_some(axis), keepdims=keep_dims))
 
     def sum(self, axis=None, keepdims=False):
-        return Tensor(self.asnumpy().sum(axis=axis, keepdims=keepdims))
+        return Tensor(self.asnumpy().sum(axis=_some(axis), keepdims=keepdims))
 
-    def max(self, axis=None):
-        return Tensor(self.asnumpy().max(axis=axis))
+    def max(self, axis=None, keepdims=False):
+        return Tensor(self.asnumpy().max(axis=_some(axis), keepdims=keepdims))
 
     def argmax(self, axis=None):
         return Tensor(self.asnumpy().argmax(axis=axis))
@@ -94,6 +94,11 @@ class Tensor:
         return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value={self.asnumpy()})"
 
     __hash__ = object.__hash__
+
+
+def _some(axis):
+    """() are all axes, as None is."""
+    return None if axis == () else axis
 
 
 def _numbers(name):

@@ -6,6 +6,8 @@ A value remembers that it is of images, so that layers read it as it lies. Whate
 
 import operator
 
+import numpy as np
+
 from ... import graph, nn
 from ..._core import Value
 from ._parameter import Parameter
@@ -156,19 +158,27 @@ def operand(x):
         return declared(x)
     if isinstance(x, Tensor) and x.size == 1:
         return float(x.asnumpy().reshape(()))
-    if isinstance(x, (int, float)) and not isinstance(x, bool):
+    if isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool):
         return float(x)
     if isinstance(x, Tensor):
-        raise TypeError(f"a Tensor of {list(x.shape)} in construct(): constants of a net are numbers; keep it as a "
-                        "Parameter with requires_grad=False")
+        raise TypeError(f"a Tensor of {list(x.shape)} where a graph is built: constants of a net are numbers, or Parameters "
+                        "with requires_grad=False; a formula of Tensors is a function under ms_function")
     raise TypeError(f"{x!r} in construct(): values of the net, Parameters and numbers are meant")
+
+
+def tensor(x):
+    """The GraphTensor that an op of one operand reads."""
+    x = operand(x)
+    if not isinstance(x, GraphTensor):
+        raise TypeError(f"the number {x} where a value of the net is meant")
+    return x
 
 
 def binary(function, a, b):
     """An op of two operands, repeated as NumPy does in the order of the script."""
     a, b = operand(a), operand(b)
     if not isinstance(a, GraphTensor) or not isinstance(b, GraphTensor):
-        of = a if isinstance(a, GraphTensor) else b
+        of = a if isinstance(a, GraphTensor) else tensor(b)
         return GraphTensor(function(getattr(a, "lies", a), getattr(b, "lies", b)), of.images)
     if a.ndim == b.ndim == 4 and (a.images or b.images):
         return GraphTensor(function(a.as_images(), b.as_images()), True)
@@ -177,7 +187,4 @@ def binary(function, a, b):
 
 def value_of(x):
     """A value in the order of the script, of what a construct() gave."""
-    x = operand(x)
-    if not isinstance(x, GraphTensor):
-        raise TypeError(f"construct() gave the number {x}; a value of the net is meant")
-    return x.plain()
+    return tensor(x).plain()

@@ -29,6 +29,11 @@ def get_seed():
     return _seed
 
 
+def engine_seed(seed):
+    """The same for the engine, where 0 stands for none."""
+    return 2 ** 32 if seed == 0 else seed
+
+
 def __getattr__(name):
     return lookup(__name__, name, {"Tensor": ".._tensor", "Parameter": ".._parameter", "dtype": ".dtype",
                                    "initializer": ".initializer", "api": ".api", "ms_function": ".api", "jit": ".api", "parameter": ".parameter",

@@ -85,15 +85,48 @@ def _summed(x):
     return nn.sum(value) if value.shape else value
 
 
-def _gradient(made, name, fn, grad_position, weights, has_aux):
-    only(name, {"weights": ((None,), "gradients by parameters are Model's"),
-                "has_aux": ((False,), "the function gives one result")}, {"weights": weights, "has_aux": has_aux})
+def _gradient(fn, grad_position):
     if isinstance(fn, Cell):
-        raise TypeError(f"{name}() of a Cell: gradients of nets are Model's; here a function of Tensors is meant")
+        raise TypeError("gradients of Cells are Model's; here a function of Tensors is meant")
     plain = fn.__wrapped__ if isinstance(fn, _Function) else fn
-    return _Function(plain, made(graph.function(_of_values(plain, _summed)), grad_position))
+    return _Function(plain, graph.grad(graph.function(_of_values(plain, _summed)), grad_position))
+
+
+_BY_PARAMETERS = "gradients by parameters are Model's"
 
 
 def grad(fn, grad_position=0, weights=None, has_aux=False):
     """The function that gives the gradients of the sum of a function's result by one argument, or by several."""
-    return _gradient(graph.grad, "grad", fn, grad_position, weights, has_aux)
+    only("grad", {"weights": ((None,), _BY_PARAMETERS), "has_aux": ((False,), "the function gives one result")},
+         {"weights": weights, "has_aux": has_aux})
+    return _gradient(fn, grad_position)
+
+
+class GradOperation:
+    """GradOperation(...)(function) gives the gradients of the sum of its result by the first argument.
+
+    get_all: by all arguments, in a tuple
+    sens_param: one more argument is what the result is multiplied by before the sum
+    """
+
+    def __init__(self, get_all=False, get_by_list=False, sens_param=False):
+        only("GradOperation", {"get_by_list": ((False,), _BY_PARAMETERS)}, {"get_by_list": get_by_list})
+        self.get_all, self.sens_param = get_all, sens_param
+
+    def __call__(self, fn, weights=None):
+        only("GradOperation", {"weights": ((None,), _BY_PARAMETERS)}, {"weights": weights})
+        differentiated = _times_last(fn) if self.sens_param else fn
+        if not self.get_all:
+            return _gradient(differentiated, 0)
+        by_count = functools.cache(lambda count: _gradient(differentiated, tuple(range(count))))
+        return lambda *args: by_count(len(args) - self.sens_param)(*args)
+
+
+def _times_last(fn):
+    if isinstance(fn, Cell):
+        return fn
+
+    def weighted(*args):
+        return fn(*args[:-1]) * args[-1]
+
+    return weighted

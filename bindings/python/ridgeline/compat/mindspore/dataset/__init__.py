@@ -45,7 +45,7 @@ REFUSED = {name: _FILES for name in ("Cifar100Dataset", "CelebADataset", "CocoDa
                                      "FashionMnistDataset", "FlickrDataset", "SBUDataset", "OBSMindDataset")}
 REFUSED |= {"DatasetCache": "ridgeline.data.Dataset.cache()", "WaitedDSCallback": "ridgeline.data.Dataset.with_callbacks()",
             "DSCallback": "ridgeline.data.Dataset.with_callbacks()", "Schema": "the first row tells the types",
-            "GraphData": "nets of images are trained here", "text": "nets of images are trained here",
+            "Shuffle": "shuffle is True or False", "GraphData": "nets of images are trained here", "text": "nets of images are trained here",
             "audio": "nets of images are trained here", "compare": "compare the dicts of serialize()",
             "sync_wait_for_dataset": "one rank waits for nobody"}
 

@@ -8,7 +8,7 @@ from .... import data as here
 from ...._core import minddata_transforms
 from .._names import only
 from .._tensor import Tensor
-from ..common import get_seed
+from ..common import engine_seed, get_seed
 from . import config
 
 _MASK = "mask"
@@ -140,7 +140,7 @@ class Dataset:
         made = self._made if self._made.batch_size() > 1 or self._is_batched() else self._made.batch(1)
         seed = config.get_seed() if config.get_seed() is not None else get_seed()
         if seed is not None and made.seed == 0:
-            made = made.with_seed(seed or 2 ** 32)
+            made = made.with_seed(engine_seed(seed))
         return made.with_hints(workers=config._workers()) if config._workers() else made
 
     def _is_batched(self):
@@ -213,33 +213,34 @@ _NUMPY = {"f64": "f8", "f32": "f4", "f16": "f2", "u8": "u1", "i32": "i4", "i64":
 
 
 class _Iterator:
+    """Rows one after the other; `for` and next() stop behind the last one of each epoch, and go on with the next epoch."""
+
     def __init__(self, dataset, num_epochs, output_numpy, as_list):
         if num_epochs != -1 and (isinstance(num_epochs, bool) or not isinstance(num_epochs, int) or num_epochs < 1):
             raise ValueError(f"num_epochs must be -1 or a positive int, but got {num_epochs!r}")
         self._names, self._numpy, self._as_list = dataset.get_col_names(), output_numpy, as_list
         self._single = not dataset._is_batched()
-        self._left = num_epochs
+        self._left, self._ended = num_epochs, False
         self._iterator = here.Iterator(dataset._batched(), epochs=num_epochs if num_epochs > 0 else here.kForever)
 
     def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self._ended:
+            self._ended = False
+            raise StopIteration
         if self._left == 0:
             raise RuntimeError("EOF buffer encountered. User tries to fetch data beyond the specified number of epochs.")
-        self._left -= self._left > 0
-        return self._epoch()
+        batch = next(self._iterator)
+        values = [batch[name] for name in self._names]
+        if self._single:
+            values = [v[0] for v in values]
+        values = [v if isinstance(v, (bytes, list)) else np.array(v) for v in values]
+        if not self._numpy:
+            values = [Tensor(v) if isinstance(v, np.ndarray) else v for v in values]
+        self._ended = batch.last_of_epoch
+        self._left -= self._ended and self._left > 0
+        return values if self._as_list else dict(zip(self._names, values))
 
-    def _epoch(self):
-        for batch in self._iterator:
-            values = [batch[name] for name in self._names]
-            if self._single:
-                values = [v[0] for v in values]
-            values = [v if isinstance(v, (bytes, list)) else np.array(v) for v in values]
-            if not self._numpy:
-                values = [Tensor(v) if isinstance(v, np.ndarray) else v for v in values]
-            last = batch.last_of_epoch
-            del batch
-            yield values if self._as_list else dict(zip(self._names, values))
-            if last:
-                return
-
-    def get_next(self):
-        raise NotImplementedError("an iterator is read by `for`, an epoch at a time")
+    get_next = __next__

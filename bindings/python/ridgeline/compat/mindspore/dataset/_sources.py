@@ -81,18 +81,14 @@ def NumpySlicesDataset(data, column_names=None, num_samples=None, num_parallel_w
                        num_shards=None, shard_id=None):
     """Rows of arrays: one, several in a tuple, or a dict of them by column."""
     if isinstance(data, dict):
-        columns = {str(k): np.asarray(v) for k, v in data.items()}
-        if column_names is not None and list(column_names) != list(columns):
-            columns = dict(zip(column_names, columns.values()))
+        arrays, own_names = list(data.values()), [str(name) for name in data]
     else:
         arrays = list(data) if isinstance(data, tuple) else [data]
-        names = [column_names] if isinstance(column_names, str) else list(
-            column_names or [f"column_{i}" for i in range(len(arrays))])
-        if len(names) != len(arrays):
-            raise ValueError(f"{len(arrays)} columns of data have {len(names)} names")
-        columns = {n: np.asarray(a) for n, a in zip(names, arrays)}
-    columns = {n: a.astype(np.float32) if a.dtype == np.float64 and not isinstance(a, np.ndarray) else a
-               for n, a in columns.items()}
+        own_names = [f"column_{i}" for i in range(len(arrays))]
+    names = [column_names] if isinstance(column_names, str) else list(column_names or own_names)
+    if len(names) != len(arrays):
+        raise ValueError(f"{len(arrays)} columns of data have {len(names)} names")
+    columns = {n: np.asarray(a) for n, a in zip(names, arrays)}
     return _sampled(here.InMemory(columns), sampler, shuffle, num_samples, num_shards, shard_id)
 
 
@@ -110,6 +106,8 @@ def GeneratorDataset(source, column_names=None, column_types=None, schema=None, 
         values = source[index]
         return tuple(np.asarray(v) for v in (values if isinstance(values, (tuple, list)) else (values,)))
 
+    if len(source) == 0:
+        raise ValueError("GeneratorDataset: the source has no rows")
     first = row(0)
     if len(names) != len(first):
         raise ValueError(f"rows have {len(first)} columns, and {len(names)} names: {', '.join(names)}")

@@ -1,6 +1,6 @@
 """MindSpore's settings of data: a seed, and how many workers make batches."""
 
-_settings = {"seed": None, "workers": 0, "prefetch": 16, "interval": 1000}
+_settings = {"seed": None, "workers": 0, "prefetch": 16}
 
 
 def set_seed(seed):

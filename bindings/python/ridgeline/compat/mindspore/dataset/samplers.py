@@ -4,6 +4,7 @@ import json
 
 from .... import data as here
 from ...._core import minddata_as_json
+from .._names import only
 
 
 class Sampler:
@@ -39,6 +40,7 @@ def SequentialSampler(start_index=None, num_samples=None):
 
 def RandomSampler(replacement=False, num_samples=None, shuffle=None):
     """Rows in a random order."""
+    only("RandomSampler", {"shuffle": ((None,), "a source without a sampler has shuffle")}, {"shuffle": shuffle})
     return Sampler("RandomSampler", {"replacement": replacement, "reshuffle_each_epoch": True}, num_samples)
 
 
@@ -59,8 +61,9 @@ def SubsetRandomSampler(indices, num_samples=None):
 
 def PKSampler(num_val, num_class=None, shuffle=False, class_column="label", num_samples=None):
     """`num_val` rows of each class."""
-    if num_class is not None:
-        raise ValueError("PKSampler(num_class=...): all classes are there; num_samples limits the rows")
+    only("PKSampler", {"num_class": ((None,), "all classes are there; num_samples limits the rows"),
+                       "class_column": (("label",), "classes are in the column label")},
+         {"num_class": num_class, "class_column": class_column})
     return Sampler("PKSampler", {"num_val": num_val, "shuffle": shuffle}, num_samples)
 
 

@@ -88,7 +88,7 @@ class Conv2d(Layer):
         self.kernel_size = pair(kernel_size, "kernel_size of Conv2d")
         self.stride, self.dilation = pair(stride, "stride of Conv2d"), pair(dilation, "dilation of Conv2d")
         self.pad_mode, self.padding = _mode(pad_mode, "Conv2d"), padding
-        if in_channels % group or out_channels % group:
+        if group < 1 or in_channels % group or out_channels % group:
             raise ValueError(f"Conv2d: group={group} does not divide {in_channels} and {out_channels} channels")
         self.weight = _parameter((out_channels, in_channels // group, *self.kernel_size), weight_init)
         if has_bias:

@@ -28,9 +28,6 @@ class LossBase(Cell):
         return x.sum() if self.reduction == "sum" else x
 
 
-_Loss = LossBase
-
-
 class SoftmaxCrossEntropyWithLogits(LossBase):
     """The cross-entropy of the softmax of logits [N,C].
 

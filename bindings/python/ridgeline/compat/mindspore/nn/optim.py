@@ -40,6 +40,8 @@ class Optimizer:
             for parameter in group["params"]:
                 if not isinstance(parameter, Parameter):
                     raise TypeError(f"an optimizer takes Parameters, not {parameter!r}")
+                if any(parameter is other for other in self.parameters):
+                    raise ValueError(f"the parameter {parameter.name} is in two groups")
             self.parameters += group["params"]
         self._rate = rate_of(learning_rate)
 
@@ -52,8 +54,8 @@ class Optimizer:
         name, args = self._own()
         groups = []
         trained = {id(p) for p in self.parameters}
-        for path, parameter in network.parameters_and_names():
-            if path.endswith(("moving_mean", "moving_variance")):
+        for parameter in network.get_parameters():
+            if parameter._called in ("running_mean", "running_var"):
                 continue  # statistics, which no optimizer moves
             if not parameter.requires_grad or id(parameter) not in trained:
                 groups.append(here.ParameterGroup(parameter._engine_name, frozen=True))
@@ -101,6 +103,8 @@ class SGD(Optimizer):
                  loss_scale=1.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         only("SGD", {"dampening": ((0.0, 0), "0 is there")}, {"dampening": dampening})
+        if nesterov and momentum <= 0:
+            raise ValueError("SGD(nesterov=True): momentum must be positive")
         self.momentum, self.nesterov = momentum, nesterov
 
     def _own(self):
@@ -138,7 +142,7 @@ class RMSProp(Optimizer):
 def rate_of(rate):
     """What `ridgeline.optim` takes for a learning rate."""
     if isinstance(rate, (int, float)) and not isinstance(rate, bool):
-        if rate < 0:
+        if not 0 <= rate < np.inf:
             raise ValueError(f"The argument 'learning_rate' must be >= 0, but got {rate}")
         return float(rate)
     if isinstance(rate, here.Schedule):

@@ -3,20 +3,18 @@
 from .... import graph
 from .... import nn as here
 from .._names import lookup
-from .._values import GraphTensor, binary, operand
+from .._values import GraphTensor, binary, tensor
 
 
 def _pointwise(name, doc):
     def function(x):
-        x = operand(x)
-        return GraphTensor(here.Activation(name)(x.lies) if name in _ACTIVATIONS else getattr(graph, name)(x.lies),
-                           x.images)
+        x = tensor(x)
+        return GraphTensor(getattr(graph, name)(x.lies), x.images)
 
     function.__name__, function.__doc__ = name, doc
     return function
 
 
-_ACTIVATIONS = ("relu", "relu6", "sigmoid", "tanh", "silu")
 relu = _pointwise("relu", "The greater of each number and 0.")
 relu6 = _pointwise("relu6", "The same, and 6 at most.")
 sigmoid = _pointwise("sigmoid", "1 / (1 + exp(-x)).")
@@ -60,28 +58,28 @@ def minimum(x, y):
 
 def matmul(x, y):
     """Products of matrices."""
-    return GraphTensor(here.matmul(operand(x).plain(), operand(y).plain()))
+    return GraphTensor(here.matmul(tensor(x).plain(), tensor(y).plain()))
 
 
 def reshape(x, shape):
     """The same numbers in another shape."""
-    return operand(x).reshape(shape)
+    return tensor(x).reshape(shape)
 
 
 def transpose(x, perm):
     """The axes in another order."""
-    return operand(x).transpose(perm)
+    return tensor(x).transpose(perm)
 
 
 def flatten(x):
     """[N,...] to [N,C]."""
-    x = operand(x)
+    x = tensor(x)
     return x.reshape(x.shape[0], -1) if x.ndim != 2 else x
 
 
 def concat(parts, axis=0):
     """Values side by side along an axis."""
-    parts = [operand(p) for p in parts]
+    parts = [tensor(p) for p in parts]
     if parts[0].ndim == 4 and any(p.images for p in parts):
         lie = GraphTensor(parts[0].as_images(), True).axis(axis)
         return GraphTensor(here.concat([p.as_images() for p in parts], lie), True)
@@ -90,23 +88,23 @@ def concat(parts, axis=0):
 
 def reduce_mean(x, axis=(), keep_dims=False):
     """Means over axes; (): all."""
-    return operand(x).mean(axis, keep_dims)
+    return tensor(x).mean(axis, keep_dims)
 
 
 def reduce_sum(x, axis=(), keep_dims=False):
     """Sums over axes; (): all."""
-    return operand(x).sum(axis, keep_dims)
+    return tensor(x).sum(axis, keep_dims)
 
 
 def softmax(x, axis=-1):
     """Shares along an axis."""
-    x = operand(x)
+    x = tensor(x)
     return GraphTensor(here.softmax(x.lies, x.axis(axis)), x.images)
 
 
 def gelu(x, approximate="tanh"):
     """x times the normal distribution's share below x."""
-    x = operand(x)
+    x = tensor(x)
     return GraphTensor(here.gelu(x.lies, approximate), x.images)
 
 
@@ -133,36 +131,16 @@ RealDiv, Div, Maximum, Minimum = (_primitive(n, f) for n, f in (("RealDiv", div)
 MatMul, Reshape, Transpose = _primitive("MatMul", matmul), _primitive("Reshape", reshape), _primitive("Transpose", transpose)
 Flatten, Concat = _primitive("Flatten", flatten), _primitive("Concat", concat, "axis")
 Softmax, GeLU = _primitive("Softmax", softmax, "axis"), _primitive("GeLU", gelu)
-
-
-class ReduceMean:
-    """Means over axes."""
-
-    def __init__(self, keep_dims=False):
-        self.keep_dims = keep_dims
-
-    def __call__(self, x, axis=()):
-        return reduce_mean(x, axis, self.keep_dims)
-
-
-class ReduceSum:
-    """Sums over axes."""
-
-    def __init__(self, keep_dims=False):
-        self.keep_dims = keep_dims
-
-    def __call__(self, x, axis=()):
-        return reduce_sum(x, axis, self.keep_dims)
-
+ReduceMean, ReduceSum = _primitive("ReduceMean", reduce_mean, "keep_dims"), _primitive("ReduceSum", reduce_sum, "keep_dims")
 
 _GRAPH = "write it with ridgeline.graph, whose ops take the values of construct() as `.plain()`"
 REFUSED = {name: _GRAPH for name in ("Cast", "Gather", "OneHot", "Pad", "Split", "StridedSlice", "Squeeze", "ExpandDims",
                                      "Conv2D", "BiasAdd", "MaxPool", "AvgPool", "BatchNorm", "Select", "Tile", "ArgMax",
                                      "Argmax", "TopK", "Equal", "Less", "Stack", "BatchMatMul", "LRN", "Dropout")}
-REFUSED |= {"GradOperation": "Model trains; gradients of one's own are not there", "AllReduce": "ranks train by the "
-            "command line", "HyperMap": _GRAPH, "MultitypeFuncGraph": _GRAPH, "Custom": _GRAPH}
+REFUSED |= {"AllReduce": "ranks train by the command line", "HyperMap": _GRAPH, "MultitypeFuncGraph": _GRAPH, "Custom": _GRAPH}
 
 
 def __getattr__(name):
-    places = {"operations": ".operations", "functional": ".functional"}
+    places = {"operations": ".operations", "functional": ".functional", "composite": ".composite",
+              "grad": "..common.api", "GradOperation": "..common.api"}
     return lookup(__name__, name, places, REFUSED)

@@ -6,6 +6,13 @@ from .._names import lookup, only
 from .._tensor import Tensor
 
 
+def _int(name, value):
+    """The number; None: 0."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise TypeError(f"The argument '{name}' must be int, but got {value!r}")
+    return value or 0
+
+
 def _say(line):
     print(line, flush=True)
 
@@ -42,12 +49,10 @@ class Callback:
         return None
 
 
-class LossMonitor:
+class LossMonitor(Callback):
     """Prints "epoch: 1 step: 10, loss is 2.30" behind every `per_print_times` steps (0: never). A loss that is not finite
     ends the run: "epoch: E step: S. Invalid loss, terminating training."
     """
-
-    _native = None
 
     def __init__(self, per_print_times=1):
         if isinstance(per_print_times, bool) or not isinstance(per_print_times, int) or per_print_times < 0:
@@ -55,17 +60,17 @@ class LossMonitor:
         self._native = _loss_monitor(per_print_times, _say)
 
 
-class TimeMonitor:
+class TimeMonitor(Callback):
     """Prints "epoch time: 1234.500 ms, per step time: 12.345 ms" behind epochs.
 
     data_size: steps of an epoch; None: as many as it has
     """
 
     def __init__(self, data_size=None):
-        self._native = _time_monitor(data_size or 0, _say)
+        self._native = _time_monitor(_int("data_size", data_size), _say)
 
 
-class LearningRateMonitor:
+class LearningRateMonitor(Callback):
     """Prints "epoch: 1 step: 100, learning rate is 0.05" behind steps."""
 
     def __init__(self):
@@ -91,8 +96,10 @@ class CheckpointConfig:
             "enc_key": ((None,), "files are not encrypted"),
         }, {"integrated_save": integrated_save, "async_save": async_save, "saved_network": saved_network,
             "append_info": append_info, "enc_key": enc_key})
-        self._args = {"steps": save_checkpoint_steps or 0, "seconds": save_checkpoint_seconds or 0,
-                      "keep": keep_checkpoint_max or 0, "minutes": keep_checkpoint_per_n_minutes or 0,
+        self._args = {"steps": _int("save_checkpoint_steps", save_checkpoint_steps),
+                      "seconds": _int("save_checkpoint_seconds", save_checkpoint_seconds),
+                      "keep": _int("keep_checkpoint_max", keep_checkpoint_max),
+                      "minutes": _int("keep_checkpoint_per_n_minutes", keep_checkpoint_per_n_minutes),
                       "exception_save": bool(exception_save)}
         _model_checkpoint("check", ".", ".ckpt", True, **self._args)  # which refuses what cannot be
         self.save_checkpoint_steps, self.save_checkpoint_seconds = save_checkpoint_steps, save_checkpoint_seconds
@@ -100,7 +107,7 @@ class CheckpointConfig:
         self.exception_save = exception_save
 
 
-class ModelCheckpoint:
+class ModelCheckpoint(Callback):
     """Writes `<prefix>-<epoch>_<step in epoch>.ckpt` into the directory, and `<prefix>-graph.meta`, the training step, once.
 
     A prefix that names files there already becomes `<prefix>_1`, `_2`, ... The files hold safetensors: load_checkpoint()
@@ -195,14 +202,16 @@ def hooks_of(callbacks, args):
     context = RunContext(args)
     hooks = []
     for callback in callbacks:
-        if getattr(callback, "_native", None) is not None:
-            hooks.append(callback._native)
-        elif isinstance(callback, Callback):
-            adapter = _Adapter(callback, context)
-            if vars(adapter):
-                hooks.append(adapter)
-        else:
+        if not isinstance(callback, Callback):
             raise TypeError(f"a callback of a Model is a Callback, not {callback!r}")
+        native, own = getattr(callback, "_native", None), _Adapter(callback, context)
+        if native is not None and vars(own):
+            raise TypeError(f"{type(callback).__name__} has {', '.join(vars(own))} of its own, and what it derives from is the "
+                            "engine's: derive from Callback, and give both to the Model")
+        if native is not None:
+            hooks.append(native)
+        elif vars(own):
+            hooks.append(own)
     return hooks
 
 

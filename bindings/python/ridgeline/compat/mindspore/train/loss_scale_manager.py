@@ -50,4 +50,4 @@ class DynamicLossScaleManager(LossScaleManager):
         return True
 
     def _setting(self):
-        return f"dynamic,{self.loss_scale:g},{self.scale_factor},{self.scale_window}"
+        return f"dynamic,{self.loss_scale},{self.scale_factor},{self.scale_window}"

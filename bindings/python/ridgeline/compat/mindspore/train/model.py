@@ -10,7 +10,7 @@ from .. import context
 from .._cell import Cell
 from .._tensor import Tensor
 from .._values import GraphTensor, value_of
-from ..common import get_seed
+from ..common import engine_seed, get_seed
 from ..dataset._dataset import Dataset
 from ..nn._layers import Layer
 from ..nn.loss import loss_of
@@ -115,7 +115,7 @@ class Model:
         return here.Model(
             self._net, loss=loss, optimizer=self._optimizer._optimizer(self._network) if self._optimizer else None,
             device=context.device(), name=type(self._network).__name__, inputs=columns, labels=label,
-            seed=1 if seed is None else seed or 2 ** 32,  # 0 stands for none in the engine
+            seed=1 if seed is None else engine_seed(seed),
             precision=None if self._amp_level == "O0" else self._amp_level,
             loss_scale=self._manager._setting() if self._manager is not None else None)
 
@@ -140,7 +140,8 @@ class Model:
         state = [(id(p._owner), p._version, p._owner._steps() if p._owner is not None else 0) for p in parameters.values()]
         if self._trained or state == self._synced:
             return
-        given = {p._engine_name: p.asnumpy() for p in parameters.values() if p._owner is not None or p._data is not None}
+        given = {p._engine_name: p.asnumpy() for p in parameters.values()
+                 if p._owner is not None or p._data is not None or p._version > 0}
         if given:
             self._model.load(given, strict=False)
         self._synced = state
@@ -197,13 +198,15 @@ class Model:
             raise RuntimeError("The dataset object had been used in other model by model.train(...), please create a new "
                                "dataset.")
         context.mode_is_said()
+        sinks = dataset_sink_mode and self._sinks()
+        if sinks and sink_size != -1:
+            raise ValueError(f"Model.train(sink_size={sink_size}): a sink is a pass over the data here, sink_size=-1")
         data, model = self._data(train_dataset)
         train_dataset._model = id(self)
         size = train_dataset.get_dataset_size()
         if self._moved() is not None:
             raise RuntimeError(f"the parameter {self._moved().name} was set behind a train() of this Model, whose run goes on "
                                "with its own values: a new Model trains from the new ones")
-        sinks = dataset_sink_mode and self._sinks()
         if self._steps() == 0:
             model.build(data)
             self._sync()
@@ -213,11 +216,8 @@ class Model:
         hooks = hooks_of(callbacks, args)
         if context.get_context("save_graphs"):
             hooks.insert(0, _SaveGraphs(context.get_context("save_graphs_path")))
-        if sinks and sink_size != -1:
-            raise ValueError(f"Model.train(sink_size={sink_size}): a sink is a pass over the data here, sink_size=-1")
-        loop = size if sinks else 1
         try:
-            model.train(epoch, data, callbacks=hooks, loop=loop)
+            model.train(epoch, data, callbacks=hooks, loop=size if sinks else 1)
         except RunError as error:
             if "Invalid loss, terminating training." in str(error):
                 raise ValueError(str(error)) from None

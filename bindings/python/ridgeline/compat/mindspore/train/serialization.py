@@ -111,7 +111,7 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
     else:
         raise TypeError(f"The argument 'save_obj' should be a Cell or a list, but got {type(save_obj).__name__}")
     path = os.fspath(ckpt_file_name)
-    write_weights(path if path.endswith(".ckpt") else path + ".ckpt", {n: np.ascontiguousarray(v) for n, v in values.items()})
+    write_weights(path if path.endswith(".ckpt") else path + ".ckpt", {n: np.asarray(v, order="C") for n, v in values.items()})
 
 
 def export(net, *inputs, file_name, file_format="RDGM", **kwargs):
