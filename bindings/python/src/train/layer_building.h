@@ -48,7 +48,7 @@ struct LayerInits {
 template <class F>
 Value build_layer(const std::string& kind, const std::string& name, nb::handle where, const LayerInits& inits,
                   F&& build) {
-  BuildScope& scope = BuildScope::current("the layer " + (name.empty() ? kind : name));
+  BuildScope& scope = BuildScope::current(kind + "()");
   nn::ModelContext& context = scope.context();
   const Location line = line_of(where);
   const GraphBuilder::UserLine user(context.builder, line);
