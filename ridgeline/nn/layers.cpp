@@ -169,10 +169,6 @@ BatchNormResult batch_norm_of_rows(const ModelContext& context, Value x, Value g
   return result;
 }
 
-}  // namespace
-
-namespace {
-
 // A statistic as the calls before this one leave it, and what this one makes of it.
 Value newest(const Value& statistic) {
   const LayerCalls* calls = LayerCalls::current();

@@ -106,8 +106,8 @@ std::string bytes_of(const std::string& what, nb::handle value) {
 
 Tensor copy_of(const std::string& what, nb::handle array) {
   nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> view;
-  if (!nb::try_cast(array, view)) throw Error(what + " is no array of the processor's memory");
-  const std::optional<DType> dtype = dtype_of_array(view.dtype());
+  std::optional<DType> dtype;
+  if (nb::try_cast(array, view)) dtype = dtype_of_array(view.dtype());
   if (!dtype)
     throw Error(what + " has the type " + shown(array.attr("dtype")) +
                 " (allowed: float64, float32, float16, uint8, int32, int64, bool)");

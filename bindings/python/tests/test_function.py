@@ -1,5 +1,7 @@
 """`@rl.function`: graphs of Python functions, their text, specialisations, arguments and results."""
 
+import collections
+import functools
 import os
 import re
 import subprocess
@@ -246,6 +248,24 @@ class Arguments(Mode):
         graph = layer.graph(params, x, z, n=normal(2))
         self.assertEqual([a[0] for a in graph.arguments], ["params_w", "params_b", "xs_0", "xs_1", "named_n"])
 
+    def test_none_is_a_part_of_the_graph(self):
+        f = rl.function(lambda x, bias=None: x if bias is None else x + bias)
+        x = normal(3)
+        np.testing.assert_array_equal(self.in_both(lambda: f(x)), x)
+        np.testing.assert_array_equal(self.in_both(lambda: f(x, x)), x + x)
+        self.assertEqual(len(f.specialisations), 2)
+
+    def test_dicts_keep_their_kind(self):
+        f = rl.function(lambda d: type(d)((name, value * 2) for name, value in d.items()))
+        x = normal(3)
+        result = self.in_both(lambda: f(collections.OrderedDict(b=x, a=x + 1)))
+        self.assertEqual((type(result), list(result)), (collections.OrderedDict, ["b", "a"]))
+        given = collections.defaultdict(list, a=x)
+        np.testing.assert_array_equal(self.in_both(lambda: rl.function(lambda d: d["a"] * 2)(given)), x * 2)
+        same = self.in_both(lambda: rl.function(lambda d: d)(given))
+        self.assertIsInstance(same, collections.defaultdict)
+        np.testing.assert_array_equal(same["a"], x)
+
     def test_arrays_from_around_a_function_are_constants(self):
         weights = normal(3, 2)
 
@@ -310,6 +330,18 @@ class Arguments(Mode):
         np.testing.assert_array_equal(Scale(2)(x), x * 2)
         np.testing.assert_array_equal(Scale(3)(x), x * 3)
 
+    def test_what_is_called_without_code_of_its_own(self):
+        class Scale:
+            def __call__(self, x):
+                return x * 3
+
+        x = normal(3)
+        for callable_, expected in ((functools.partial(lambda by, x: x * by, 2), x * 2), (Scale(), x * 3)):
+            with self.subTest(repr(callable_)):
+                np.testing.assert_allclose(self.in_both(lambda: rl.function(callable_)(x)), expected, rtol=1e-5)
+                np.testing.assert_array_equal(rl.grad(lambda x: rl.function(callable_)(x).sum())(x),
+                                              rl.grad(lambda x: callable_(x).sum())(x))
+
     def test_every_element_type(self):
         for dtype in (np.float64, np.float32, np.float16, np.int32, np.int64):
             with self.subTest(dtype.__name__):
@@ -348,11 +380,27 @@ class Indices(Mode):
         x, which = normal(4, 3), np.array([3, 0], np.int64)
         np.testing.assert_array_equal(self.in_both(lambda: rl.function(lambda x, i: x[i])(x, which)), x[which])
 
+    def test_by_whole_numbers_that_are_narrower_than_the_extent(self):
+        x = normal(200, 2)
+        for key in (np.array([-1, 3], np.int8), np.array([199], np.uint8)):
+            np.testing.assert_array_equal(self.in_both(lambda: rl.function(lambda x: x[key])(x)), x[key])
+
+    def test_by_the_number_of_a_value_where_it_is_known(self):
+        x, f = normal(4, 5), rl.function(lambda x, i: x[i, 0] + x[0, i])
+        rl.graph.set_mode("eager")
+        np.testing.assert_array_equal(f(x, np.int32(-1)), x[-1, 0] + x[0, -1])
+        with self.assertRaisesRegex(rl.ArgumentError, r"a whole number is meant.*test_function.py:\d+\)"):
+            f(x, np.float32(1))
+        rl.graph.set_mode("graph")
+        with self.assertRaisesRegex(rl.ArgumentError, r"the number of a value is not known.*test_function.py:\d+\)"):
+            f(x, np.int32(-1))
+
     def test_what_is_no_index_is_refused(self):
         x = normal(4, 5)
         for key, told in ((4, "index 4 of axis 0, whose extent is 4"), ((0, 0, 0), "3 axes are indexed"),
                           (slice(None, None, -1), "step -1"), ("a", "is 'a'"), (slice(2, 2), "no elements"),
-                          ((0, [1, 2]), "one array of whole numbers alone"), (True, "is True"),
+                          ((0, [1, 2]), "one array of whole numbers alone"),
+                          ((np.array([0, 1]), 0), "one array of whole numbers alone"), (True, "is True"),
                           (np.array([0.5]), "whole numbers, not float64"), ([9], "reaches from 9 to 9")):
             with self.subTest(repr(key)), self.assertRaisesRegex(rl.ArgumentError, told + r".*test_function.py:\d+\)"):
                 rl.function(lambda x: x[key])(x)

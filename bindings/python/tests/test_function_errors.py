@@ -71,10 +71,16 @@ def scalar_product(x):
     return x @ x.sum()  # matrices and vectors
 def exponent(x):
     return x ** x  # the exponent.*log
+def exponent_without_end(x):
+    return x ** float("inf")  # the exponent.*inf; a finite number
 def axis(x):
     return x.sum(axis=2)  # axis 2.*\\(2, 2\\)
 def reshape(x):
     return x.reshape(3, -1)  # no extent stands for -1
+def split(x):
+    return rl.nn.split(x, 2, axis=5)[0]  # split.. has the axis 5
+def mean(x):
+    return rl.nn.mean(x, -3)  # mean.. has the axis -3
 def whole(x):
     return x.astype("i32") + 0.5  # 0.5 is no number of the type i32
 def wide(x):
@@ -153,6 +159,11 @@ class Lines(unittest.TestCase):
         x = np.ones(2, np.float32)
         with self.assertRaisesRegex(rl.ArgumentError, "argument 'x' of <lambda> has the type int8"):
             f(x.astype(np.int8))
+        for other in (x.astype(">f4"), np.array(["a"])):
+            with self.assertRaisesRegex(rl.ArgumentError, "argument 'x' of <lambda> has the type [<>]"):
+                f(other)
+        with self.assertRaisesRegex(rl.ArgumentError, "argument 'x' of <lambda> is <memory"):
+            f(memoryview(bytearray(4)))
         with self.assertRaisesRegex(rl.ArgumentError, r"argument 'x' of <lambda> is \{1\}.*test_function_errors.py:\d+\)"):
             f({1})
         with self.assertRaisesRegex(rl.ArgumentError, r"<lambda> gives 6; a value is meant.*test_function_errors.py:\d+\)"):
@@ -165,6 +176,8 @@ class Lines(unittest.TestCase):
             rl.function(device="gpu")(lambda x: x)(x)
         with self.assertRaisesRegex(rl.ArgumentError, "keep is 0"):
             rl.function(keep=0)(lambda x: x)
+        with self.assertRaisesRegex(rl.ArgumentError, "fusion is 'on'"):
+            rl.function(fusion="on")(lambda x: x)
 
     def test_an_exception_of_the_function_comes_out_as_it_was_raised_and_leaves_nothing_behind(self):
         def broken(x):

@@ -117,6 +117,7 @@ class Gradients(Mode):
                 (lambda x: x.sum(), [np.arange(3)], {}, "argument 'x' of <lambda> is i64"),
                 (lambda x, n: x.sum() * n, [x, 2.0], {"argnums": 1}, "argument 'n' of <lambda> is 2.0, a part of the graph"),
                 (lambda x: x.sum(), [x], {"argnums": 1}, "argnums is 1, and <lambda> has 1 arguments"),
+                (lambda x: x.sum(), [x], {"argnums": "x"}, "argnums is 'x'; the place of an argument is meant"),
         ):
             for mode in ("graph", "eager"):
                 rl.graph.set_mode(mode)

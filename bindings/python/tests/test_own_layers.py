@@ -156,6 +156,21 @@ class CalledTwice(unittest.TestCase):
                                                       r"and .*3,3.* at another.*test_own_layers\.py:"):
             rl.train.Model(lambda x: shared(shared(x)), input_shape=[2], inputs=["point"]).parameters()
 
+    def test_a_norm_belongs_to_one_convolution_or_is_called_by_itself(self):
+        norm = nn.BatchNorm()
+        with self.assertRaisesRegex(rl.ArgumentError, r"norm conv\.norm of the layer conv_1 was called before.*"
+                                                      r"test_own_layers\.py:\d+\)"):
+            rl.train.Model(lambda x: nn.Conv(3, pad=1, norm=norm)(nn.Conv(3, pad=1, norm=norm)(x)),
+                           input_shape=[8, 8, 3]).parameters()
+        apart = rl.train.Model(lambda x: norm(nn.Conv(3, pad=1)(norm(nn.Conv(3, pad=1)(x)))), input_shape=[8, 8, 3])
+        self.assertEqual([name for name in apart.parameters() if name.endswith("norm.weight")], ["batch_norm.weight"])
+
+    def test_a_layer_of_the_net_in_its_loss_is_refused_with_the_line(self):
+        shared = nn.Dense(2, name="shared")
+        model = rl.train.Model(shared, loss=lambda y, label: nn.mean(shared(y)), inputs=["point"], optimizer=rl.optim.Sgd())
+        with self.assertRaisesRegex(rl.ArgumentError, r"two arguments named shared\.weight.*test_own_layers\.py:\d+\)"):
+            model.train(1, points(), batch_size=4)
+
     def test_two_layers_of_one_name_are_refused(self):
         with self.assertRaisesRegex(rl.ArgumentError, "two layers are called 'same'"):
             rl.train.Model(lambda x: nn.Dense(2, name="same")(nn.Dense(2, name="same")(x)), input_shape=[2],

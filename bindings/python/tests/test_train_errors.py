@@ -110,7 +110,8 @@ class Errors(Folders):
     def test_nets(self):
         self.refuses("two layers are called 'a'", lambda: dense_model(
             lambda x: rl.nn.Dense(3, name="a")(rl.nn.Dense(4, name="a")(x))).train(1, batches()))
-        self.refuses("where no model is built", lambda: rl.nn.Dense(3)(1.0))
+        self.refuses("the layer dense is called where no model is built", lambda: rl.nn.Dense(3)(1.0))
+        self.refuses(r"^parameter\(\) is called where no model is built", lambda: rl.nn.parameter("scale", [3]))
         self.refuses("one value of the graph", lambda: dense_model(lambda x: 3).train(1, batches()))
         self.refuses("unknown activation", lambda: dense_model(
             lambda x: rl.nn.Dense(3, activation="swish")(x)).train(1, batches()))

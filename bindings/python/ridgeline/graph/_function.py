@@ -61,7 +61,7 @@ class _Arguments:
             array = None
             if isinstance(leaf, _core.Value):
                 type_ = (leaf.dtype, leaf.shape)
-            elif _core.is_array(leaf) or _is_numpy_scalar(leaf):
+            elif _is_array(leaf):
                 array = _core.FunctionArray(leaf, f"argument '{name}' of {function.__name__}")
                 type_ = (array.dtype, array.shape)
             else:
@@ -103,8 +103,12 @@ def _library_of(array: Any) -> Callable | None:
     return None if getattr(module, "__name__", "") == "numpy" else getattr(module, "from_dlpack", None)
 
 
-def _is_numpy_scalar(leaf: Any) -> bool:
-    return type(leaf).__module__ == "numpy" and hasattr(leaf, "__array_interface__")
+def _is_array(leaf: Any) -> bool:
+    return _core.is_array(leaf) or type(leaf).__module__ == "numpy" and hasattr(leaf, "__array_interface__")
+
+
+def _is_floating(dtype: str) -> bool:
+    return dtype.startswith(("f", "bf"))
 
 
 def _key_of(leaf: Any, name: str, function: "Function") -> tuple:
@@ -112,7 +116,7 @@ def _key_of(leaf: Any, name: str, function: "Function") -> tuple:
         return (type(leaf), leaf.hex())
     try:
         hash(leaf)
-    except TypeError:
+    except (TypeError, ValueError):  # a memoryview that may be written raises the latter
         raise _core.ArgumentError(
             f"argument '{name}' of {function.__name__} is {leaf!r}: arrays are meant, or what can be a part of the graph "
             f"(numbers, texts, None, what has a hash){_behind()}") from None
@@ -139,8 +143,10 @@ class Function:
     def __init__(self, function: Callable, device: str = "cpu", fusion: bool = False, keep: int = 64):
         if isinstance(function, Function) or not callable(function):
             raise _core.ArgumentError(f"ridgeline.function gets {function!r}; a function of Python is meant")
-        if keep < 1:
-            raise _core.ArgumentError(f"keep is {keep}; 1 or more is meant")
+        if not isinstance(fusion, bool):
+            raise _core.ArgumentError(f"fusion is {fusion!r}; True or False is meant")
+        if not isinstance(keep, int) or keep < 1:
+            raise _core.ArgumentError(f"keep is {keep!r}; 1 or more is meant")
         functools.update_wrapper(self, function, updated=())
         self._function, self._device, self._fusion, self._keep = function, device, fusion, keep
         self.__name__ = getattr(function, "__name__", type(function).__name__)
@@ -207,10 +213,8 @@ class Function:
         trace = _core.FunctionTrace(self._graph_name, self._code)
         trace.enter()
         try:
-            names: set[str] = set()
-            leaves = []
-            for name, leaf, type_ in zip(arguments.names, arguments.leaves, arguments.types):
-                leaves.append(leaf if type_ is None else trace.input(_unique(_plain(name), names), *type_))
+            leaves = [leaf if type_ is None else trace.input(_plain(name), *type_)
+                      for name, leaf, type_ in zip(arguments.names, arguments.leaves, arguments.types)]
             args, kwargs = arguments.given(leaves)
             values, tree = self._results(self._function(*args, **kwargs))
             return _Specialised(trace.finish(values), trace.constants(), tree)
@@ -260,6 +264,10 @@ class Gradient(Function):
 
     def __init__(self, base: Function, argnums: int | Sequence[int], with_value: bool, has_aux: bool):
         super().__init__(base.__call__, base._device, base._fusion, base._keep)
+        for number in argnums if isinstance(argnums, (tuple, list)) else [argnums]:
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise _core.ArgumentError(f"argnums is {argnums!r}; the place of an argument is meant, or several"
+                                          f"{_behind()}")
         functools.update_wrapper(self, base, updated=())
         self.__name__ = f"grad of {base.__name__}"
         self._graph_name = "grad_" + base._graph_name
@@ -282,18 +290,25 @@ class Gradient(Function):
                     raise _core.ArgumentError(
                         f"argument '{arguments.names[i]}' of {self._base.__name__} is {arguments.leaves[i]!r}, a part of "
                         f"the graph: gradients are by arrays (of a number: numpy.float32(...)){_behind()}")
-                if not type_[0].startswith(("f", "bf")):
+                if not _is_floating(type_[0]):
                     raise _core.ArgumentError(f"argument '{arguments.names[i]}' of {self._base.__name__} is {type_[0]}: "
                                               f"gradients are by floating numbers{_behind()}")
             wanted.append((leaves, structure))
         return wanted
 
-    def _loss(self, tree: Any) -> Any:
-        """What is differentiated in the tree of results."""
+    def _loss(self, tree: Any, kind: type) -> Any:
+        """What is differentiated in the tree of results, whose values are of that kind."""
         if self._has_aux and not (isinstance(tree, tuple) and len(tree) == 2):
             raise _core.ArgumentError(f"{self._base.__name__} gives {tree!r}; with has_aux=True a pair is meant, a number and "
                                       f"what is given besides{self._base._where()}")
-        return tree[0] if self._has_aux else tree
+        loss = tree[0] if self._has_aux else tree
+        if not isinstance(loss, kind):
+            self._refuse_loss("several values" if _trees.flatten(loss)[1] is not None else repr(loss))
+        return loss
+
+    def _check_number(self, dtype: str, shape: Sequence[int]) -> None:
+        if shape or not _is_floating(dtype):
+            self._refuse_loss(f"{dtype}{list(shape)}")
 
     def _refuse_loss(self, told: str) -> None:
         raise _core.ArgumentError(f"{self._base.__name__} gives {told}; gradients are of one floating number, a value "
@@ -308,12 +323,8 @@ class Gradient(Function):
     def _made(self, arguments: _Arguments) -> _Specialised:
         wanted = self._wanted(arguments)
         base = self._base._specialised(arguments)
-        loss = self._loss(base.tree)
-        if not isinstance(loss, _Result):
-            self._refuse_loss("several values" if _trees.flatten(loss)[1] is not None else repr(loss))
-        _, dtype, shape = base.graph.results[loss.index]
-        if shape or not dtype.startswith(("f", "bf")):
-            self._refuse_loss(f"{dtype}{list(shape)}")
+        loss = self._loss(base.tree, _Result)
+        self._check_number(*base.graph.results[loss.index][1:])
         # Which argument of the graph a leaf is.
         of_graph = {i: n for n, i in enumerate(i for i, t in enumerate(arguments.types) if t is not None)}
         leaves = [of_graph[i] for one, _ in wanted for i in one]
@@ -336,11 +347,8 @@ class Gradient(Function):
                       for leaf, array in zip(arguments.leaves, arguments.arrays)]
             args, kwargs = arguments.given(leaves)
             result = self._base(*args, **kwargs)
-            loss = self._loss(result)
-            if not isinstance(loss, _core.Value):
-                self._refuse_loss("several values" if _trees.flatten(loss)[1] is not None else repr(loss))
-            if loss.shape or not loss.dtype.startswith(("f", "bf")):
-                self._refuse_loss(f"{loss.dtype}{list(loss.shape)}")
+            loss = self._loss(result, _core.Value)
+            self._check_number(loss.dtype, loss.shape)
             flat = iter(run.gradients(loss, [leaves[i] for one, _ in wanted for i in one]))
             grads = [_trees.unflatten(structure, iter([next(flat) for _ in one])) for one, structure in wanted]
             tree = _trees.flatten(self._tree(result, grads))
@@ -352,25 +360,16 @@ class Gradient(Function):
 
 def apply_op(name: str, operands: list, attributes: dict) -> Any:
     """An op where a graph is built; outside of one, in eager mode, its results on arrays."""
-    if _mode.mode() != "eager" or _core.place() is not None or not any(
-            _core.is_array(x) or _is_numpy_scalar(x) for x in operands):
+    arrays = [x for x in operands if _is_array(x)]
+    if _mode.mode() != "eager" or _core.place() is not None or not arrays:
         return _core.apply_op(name, operands, attributes)
-    arrays = [x for x in operands if _core.is_array(x) or _is_numpy_scalar(x)]
     with _engine.eager_run("cpu", None) as run:
-        values = [run.input(_core.FunctionArray(x, f"operand {i + 1} of {name}"))
-                  if any(x is array for array in arrays) else x for i, x in enumerate(operands)]
+        values = [run.input(_core.FunctionArray(x, f"operand {i + 1} of {name}")) if _is_array(x) else x
+                  for i, x in enumerate(operands)]
         result: Any = _core.apply_op(name, values, attributes)
         results = [run.output(value) for value in (result if isinstance(result, tuple) else (result,))]
     shown = _shown(results, _library_of(arrays[0]))
     return tuple(shown) if isinstance(result, tuple) else shown[0]
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    own, n = name, 1
-    while own in taken:
-        own, n = f"{name}_{n}", n + 1
-    taken.add(own)
-    return own
 
 
 def _shown(arrays: Sequence, library: Callable | None) -> list:

@@ -1,5 +1,7 @@
 """What values can do that takes more than one op of the engine; the class `Value` calls it."""
 
+import math
+import numbers
 import operator
 
 from .. import _core
@@ -31,8 +33,8 @@ def as_value(x):
 def power(x, exponent):
     """By multiplications where the exponent is whole, else by the root or by exp(exponent * log(x))."""
     x = as_value(x)
-    if isinstance(exponent, _core.Value) or _core.is_array(exponent) or not isinstance(exponent, (int, float)):
-        return refuse(f"the exponent of ** is {exponent!r}; a number is meant (of values: "
+    if not isinstance(exponent, numbers.Real) or not math.isfinite(exponent):
+        return refuse(f"the exponent of ** is {exponent!r}; a finite number is meant (of values: "
                       "ridgeline.graph.exp(y * ridgeline.graph.log(x)), for x above 0)")
     if exponent < 0:
         return op("div", 1, power(x, -exponent))
@@ -167,14 +169,19 @@ def astype(x, dtype):
     return x if ours == x.dtype else op("cast", x, to=ours)
 
 
+def _is_whole(given):
+    """Also a value, whose number is asked for."""
+    return (hasattr(type(given), "__index__") and not isinstance(given, bool)
+            and not (_core.is_array(given) and given.ndim > 0))
+
+
 def index(x, key):
     """x[key] as slices of all axes and a reshape."""
     keys = list(key) if isinstance(key, tuple) else [key]
     if len(keys) == 1 and (isinstance(keys[0], (_core.Value, list)) or _core.is_array(keys[0])):
         return _rows(x, keys[0])
     for one in keys:
-        if isinstance(one, bool) or not (one is None or one is Ellipsis or isinstance(one, slice)
-                                         or hasattr(type(one), "__index__")) or isinstance(one, _core.Value):
+        if not (one is None or one is Ellipsis or isinstance(one, slice) or _is_whole(one)):
             refuse(f"an index of a value is {one!r}; whole numbers, slices, None and ... are meant, or one array of whole "
                    "numbers alone")
     named = sum(1 for one in keys if one is not None and one is not Ellipsis)
@@ -200,7 +207,7 @@ def index(x, key):
                 refuse(f"a slice of axis {axis}, whose extent is {extent}, has no elements")
             shape.append(count)
         else:
-            first, step, count = operator.index(one), 1, 1
+            first, step, count = _whole(one, "an index"), 1, 1
             if not -extent <= first < extent:
                 refuse(f"index {first} of axis {axis}, whose extent is {extent}")
             first %= extent
@@ -228,6 +235,7 @@ def _rows(x, which):
         extent = x.shape[0] if x.shape else 0
         if which.size and not (-extent <= which.min() and which.max() < extent):
             refuse(f"x[indices] reaches from {which.min()} to {which.max()}, and the first axis has the extent {extent}")
+        which = which.astype(np.int64)  # where the extent fits
         which = _core.value_of_array(np.where(which < 0, which + extent, which).astype(np.int32))
     if which.dtype == "bool":
         refuse("x[condition] would have a shape that is not known: ridgeline.graph.where(condition, a, b) chooses")
@@ -287,7 +295,7 @@ def _reduction(name):
 _CALLS = {
     "sum": _reduction("sum"), "mean": _reduction("mean"), "max": _reduction("max"), "amax": _reduction("max"),
     "min": _reduction("min"), "amin": _reduction("min"), "where": where,
-    "reshape": lambda x, newshape: reshape(x, newshape if isinstance(newshape, (tuple, list)) else [newshape]),
+    "reshape": lambda x, shape=None, newshape=None: reshape(x, [newshape if shape is None else shape]),
     "transpose": lambda x, axes=None: transpose(x, axes or []),
     "concatenate": lambda values, axis=0: op("concat", *values, axis=axis),
 }

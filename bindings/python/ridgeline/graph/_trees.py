@@ -1,5 +1,7 @@
 """Arguments and results that are tuples, lists and dicts of values, as lists of their leaves."""
 
+import collections
+
 
 def flatten(tree, name=""):
     """(leaves, structure): leaves are (name, what stands there)."""
@@ -22,6 +24,8 @@ def unflatten(structure, leaves):
     values = [unflatten(one, leaves) for one in inner]
     if keys is not None:
         made = dict(zip(keys, values))
+        if issubclass(kind, collections.defaultdict):
+            return kind(None, made)  # what makes other keys is no part of the structure
         return made if kind is dict else kind(made)
     return kind(*values) if hasattr(kind, "_fields") else kind(values)
 

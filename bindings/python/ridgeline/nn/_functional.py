@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from .._core import Value
 
 
+def _operators():
+    # Imported when it is first needed: a net of layers does without.
+    from ..graph import _operators
+
+    return _operators
+
+
 def concat(parts: Sequence[Value], axis: int = -1) -> Value:
     """Values side by side along an axis; their other extents and types are alike.
 
@@ -19,7 +26,7 @@ def concat(parts: Sequence[Value], axis: int = -1) -> Value:
     """
     parts = list(parts)
     if not parts:
-        raise _core.ArgumentError("concat() of no parts")
+        _operators().refuse("concat() of no parts")
     return _core.apply_op("concat", parts, {"axis": axis})
 
 
@@ -30,9 +37,9 @@ def split(x: Value, sizes: int | Sequence[int], axis: int = -1) -> tuple[Value, 
     axis: from 0, or from -1 at the last one
     """
     if isinstance(sizes, int):
-        extent = x.shape[axis]
+        extent = x.shape[_operators().axes_of(x, axis, "split()")[0]]
         if sizes < 1 or extent % sizes:
-            raise _core.ArgumentError(f"split() of {extent} numbers into {sizes} equal parts")
+            _operators().refuse(f"split() of {extent} numbers into {sizes} equal parts")
         sizes = [extent // sizes] * sizes
     parts = _core.apply_op("split", [x], {"axis": axis, "sizes": list(sizes)})
     return parts if isinstance(parts, tuple) else (parts,)
@@ -43,17 +50,7 @@ def reshape(x: Value, shape: Sequence[int]) -> Value:
 
     shape: one extent may be -1, and follows from the others
     """
-    shape = list(shape)
-    if shape.count(-1) == 1:
-        known = 1
-        for extent in shape:
-            known *= extent if extent != -1 else 1
-        count = 1
-        for extent in x.shape:
-            count *= extent
-        if known > 0 and count % known == 0:
-            shape[shape.index(-1)] = count // known
-    return _core.apply_op("reshape", [x], {"shape": shape})
+    return _operators().reshape(x, shape)
 
 
 def transpose(x: Value, permutation: Sequence[int]) -> Value:
@@ -103,7 +100,7 @@ def sum(x: Value, axes: int | Sequence[int] | None = None, keep_dims: bool = Fal
     axes: from 0, or from -1 at the last one; None: all
     keep_dims: they stay, with extent 1
     """
-    return _over("reduce_sum", x, axes, keep_dims)
+    return _operators().reduce("sum", x, axes, keep_dims)
 
 
 def mean(x: Value, axes: int | Sequence[int] | None = None, keep_dims: bool = False) -> Value:
@@ -111,7 +108,7 @@ def mean(x: Value, axes: int | Sequence[int] | None = None, keep_dims: bool = Fa
 
     axes, keep_dims: as of `sum`
     """
-    return _over("reduce_mean", x, axes, keep_dims)
+    return _operators().reduce("mean", x, axes, keep_dims)
 
 
 def max(x: Value, axes: int | Sequence[int] | None = None, keep_dims: bool = False) -> Value:
@@ -119,14 +116,4 @@ def max(x: Value, axes: int | Sequence[int] | None = None, keep_dims: bool = Fal
 
     axes, keep_dims: as of `sum`
     """
-    return _over("reduce_max", x, axes, keep_dims)
-
-
-def _over(op, x, axes, keep_dims):
-    rank = len(x.shape)
-    if axes is None:
-        axes = range(rank)
-    elif isinstance(axes, int):
-        axes = [axes]
-    axes = [axis + rank if axis < 0 else axis for axis in axes]
-    return _core.apply_op(op, [x], {"axes": axes, "keep_dims": keep_dims}) if axes else x
+    return _operators().reduce("max", x, axes, keep_dims)

@@ -80,8 +80,7 @@ class Attention(Layer):
         self.heads, self.dropout_keep = heads, dropout_keep
 
     def __call__(self, x: Value, memory: Value | None = None) -> Value:
-        name = _core.layer_name(self, self._kind, self.name or "")
-        return _core.layer_attention(x, memory, name, self.heads, self.dropout_keep, self._where)
+        return self._build(x, _core.layer_name(self, self._kind, self.name or ""), memory)
 
-    def _build(self, x, name):
-        return _core.layer_attention(x, None, name, self.heads, self.dropout_keep, self._where)
+    def _build(self, x, name, memory=None):
+        return _core.layer_attention(x, memory, name, self.heads, self.dropout_keep, self._where)

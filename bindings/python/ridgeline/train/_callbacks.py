@@ -101,23 +101,21 @@ class Progress(Callback):
 
     failed = end
 
-    def _line(self, run):
-        share = run.step / run.total_steps
-        bar = "=" * int(20 * share)
+    def _line(self, run, with_bar=True):
+        bar = f"[{'=' * int(20 * run.step / run.total_steps):<20}]  " if with_bar else ""
         passed = time.monotonic() - self._since
         done = run.step - self._from
         left = (run.total_steps - run.step) * passed / done if done else 0
-        return (f"epoch {run.epoch}  step {run.step}/{run.total_steps}  [{bar:<20}]  loss {run.loss:.4f}  "
+        return (f"epoch {run.epoch}  step {run.step}/{run.total_steps}  {bar}loss {run.loss:.4f}  "
                 f"lr {run.learning_rate:.3g}  {self._rate:.3g} steps/s  {left:.0f} s left")
 
     def _draw(self, run):
-        line = self._line(run)
         if self._display is not None:
             bar = f'<progress value="{run.step}" max="{run.total_steps}"></progress> '
-            told = line.replace(line[line.index("["):line.index("]") + 3], "")
-            self._display.update({"text/plain": line, "text/html": f"{bar}<code>{told}</code>"}, raw=True)
+            told = f"{bar}<code>{self._line(run, with_bar=False)}</code>"
+            self._display.update({"text/plain": self._line(run), "text/html": told}, raw=True)
         else:
-            print("\r\x1b[K" + line, end="", file=self._out, flush=True)
+            print("\r\x1b[K" + self._line(run), end="", file=self._out, flush=True)
 
 
 def _notebook():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 
 from .. import _core
@@ -14,14 +15,18 @@ if TYPE_CHECKING:
 class StepGraph(str):
     """The text of a step's graph, which a notebook draws."""
 
-    def _repr_svg_(self) -> str | None:
+    @functools.cached_property
+    def _drawing(self) -> str | None:
         try:
             return _core.graph_svg(str(self))
         except _core.Error:
             return None  # more boxes than anybody could look at
 
+    def _repr_svg_(self) -> str | None:
+        return self._drawing
+
     def _repr_html_(self) -> str | None:
-        return None if self._repr_svg_() is not None else f"<pre>{html.escape(str(self))}</pre>"
+        return None if self._drawing is not None else f"<pre>{html.escape(str(self))}</pre>"
 
 
 def html_of(model: Model) -> str:

@@ -69,7 +69,6 @@ void bind_graph(nb::module_& m) {
       .def(
           "svg", [](const PyGraph& g) { return to_svg(*g.graph, g.graph->name); }, "As a drawing.")
       .def("_repr_svg_", [](const PyGraph& g) { return to_svg(*g.graph, g.graph->name); })
-      .def("__str__", [](const PyGraph& g) { return to_text(*g.graph, {.locations = false}); })
       .def("__repr__", [](const PyGraph& g) { return to_text(*g.graph, {.locations = false}); });
   m.def("gradient_graph", &gradient_graph);
 }
@@ -84,7 +83,7 @@ void bind_array(nb::module_& m) {
       .def_prop_ro("shape", [](const PyArray& a) { return extents(a.tensor.shape()); })
       .def("numpy", [](const PyArray& a) { return to_numpy(a.tensor); })
       .def("dlpack", [](const PyArray& a) { return to_dlpack(a.tensor, nullptr, false); });
-  m.def("is_array", &is_array);
+  m.def("is_array", &is_array, nb::arg().none());
 }
 
 template <class T>
@@ -103,7 +102,7 @@ void bind_functions(nb::module_& m) {
   });
   nb::class_<FunctionTrace> trace(m, "FunctionTrace");
   bind_place(trace);
-  trace.def(nb::init<const std::string&, nb::object>())
+  trace.def(nb::init<const std::string&, nb::object>(), nb::arg("name"), nb::arg("code").none())
       .def("input", &FunctionTrace::input)
       .def("call", &FunctionTrace::call)
       .def("finish", &FunctionTrace::finish)

@@ -43,10 +43,10 @@ FunctionTrace::FunctionTrace(const std::string& name, nb::object code)
       code_(std::move(code)),
       functions_{{name, "the function itself"}} {}
 
-Value FunctionTrace::argument(const std::string& name, const Tensor& tensor) {
+Value FunctionTrace::argument(const std::string& name, const ValueType& type) {
   std::string own = name;
   for (int n = 1; builder_->graph().find_argument(own) != kNoValue; ++n) own = numbered_name(name, n);
-  return builder_->input(own, {tensor.dtype(), tensor.shape()});
+  return builder_->input(own, type);
 }
 
 Value FunctionTrace::constant(nb::handle array, const Location&) {
@@ -54,14 +54,14 @@ Value FunctionTrace::constant(nb::handle array, const Location&) {
   for (const Constant& known : constants_) {
     if (known.array.is(array) && same_numbers(known.tensor, tensor)) return known.value;
   }
-  constants_.push_back({nb::borrow(array), tensor, argument(name_of_array(array), tensor)});
+  constants_.push_back({nb::borrow(array), tensor, argument(name_of_array(array), {tensor.dtype(), tensor.shape()})});
   return constants_.back().value;
 }
 
 Value FunctionTrace::input(const std::string& name, const std::string& dtype, const std::vector<std::int64_t>& shape) {
   const std::optional<DType> type = parse_dtype(dtype);
   RIDGELINE_CHECK(type.has_value(), "a type of an array without a name");
-  return builder_->input(name, {*type, Shape(shape)});
+  return argument(name, {*type, Shape(shape)});
 }
 
 std::vector<Value> FunctionTrace::call(const std::string& name, const PyGraph& body,
@@ -77,8 +77,8 @@ std::vector<Value> FunctionTrace::call(const std::string& name, const PyGraph& b
       values.push_back(known->value);
       continue;
     }
-    const std::string& wish = graph.value(graph.arguments[arguments.size() + i]).name;
-    constants_.push_back({nb::none(), tensor, argument(wish, tensor)});
+    const ValueInfo& inside = graph.value(graph.arguments[arguments.size() + i]);
+    constants_.push_back({nb::none(), tensor, argument(inside.name, inside.type)});
     values.push_back(constants_.back().value);
   }
   // Functions of other bodies may have the same name in Python.

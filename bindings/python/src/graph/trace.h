@@ -48,7 +48,8 @@ class FunctionTrace final : public Place {
     Tensor tensor;
     Value value;
   };
-  Value argument(const std::string& name, const Tensor& tensor);
+  // An argument of that name, or of name_1, name_2, ...
+  Value argument(const std::string& name, const ValueType& type);
 
   std::unique_ptr<GraphBuilder> builder_;
   nb::object code_;

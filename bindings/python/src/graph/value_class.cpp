@@ -162,8 +162,7 @@ void bind_methods(nb::class_<Value>& type) {
           "__getitem__", [](nb::handle x, nb::handle key) { return written("index")(x, key); },
           nb::sig("def __getitem__(self, key: Any, /) -> Value"),
           "Whole numbers, slices with a positive step, None and ... as in NumPy; one array or value of whole numbers "
-          "takes "
-          "parts along the first axis.")
+          "takes parts along the first axis.")
       .def(
           "__setitem__", [](nb::handle, nb::handle, nb::handle) { written("refuse_assignment")(); },
           nb::sig("def __setitem__(self, key: Any, value: Any, /) -> None"));

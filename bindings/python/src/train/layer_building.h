@@ -48,7 +48,7 @@ struct LayerInits {
 template <class F>
 Value build_layer(const std::string& kind, const std::string& name, nb::handle where, const LayerInits& inits,
                   F&& build) {
-  BuildScope& scope = BuildScope::current("the layer " + (name.empty() ? kind : name));
+  BuildScope& scope = BuildScope::current(kind + "()");
   nn::ModelContext& context = scope.context();
   const Location line = line_of(where);
   const GraphBuilder::UserLine user(context.builder, line);
@@ -66,11 +66,13 @@ Value build_layer(const std::string& kind, const std::string& name, nb::handle w
     inits.settle(context.parameters, declared, name);
     return result;
   } catch (const Error& error) {
-    // Some of the layer's own Errors end with the line that called it, which is one of this file.
+    // Some of the layer's own Errors end with the line that called it, which is one of this file; others with none.
     std::string text = error.what();
-    const std::string own = behind_message(at);
+    const std::string own = behind_message(at), users = behind_message(line);
     if (const std::size_t found = text.find(own); found != std::string::npos)
-      text.replace(found, own.size(), behind_message(line));
+      text.replace(found, own.size(), users);
+    else if (text.find(users) == std::string::npos)
+      text += users;
     throw Error(text, ErrorKind::usage);
   }
 }

@@ -35,7 +35,15 @@ Value conv(nb::handle x, const std::string& name, std::int64_t out, nb::handle k
                         .activation = nn::activation_named(activation),
                         .weight_init = inits.weight.rule,
                         .bias_init = inits.bias.rule};
-    if (!norm.empty()) layer.norm = norm_of(norm, norm_momentum, norm_epsilon);
+    if (!norm.empty()) {
+      BuildScope& scope = BuildScope::current("the norm " + norm);
+      if (scope.earlier_calls(norm) > 0 && scope.calls().earlier == 0) {
+        throw Error("the norm " + norm + " of the layer " + name +
+                    " was called before: each convolution has a norm of its own, or norm(conv(x)) is meant" +
+                    behind_message(at));
+      }
+      layer.norm = norm_of(norm, norm_momentum, norm_epsilon);
+    }
     return nn::conv_layer(context, value_of_python(x, "what the layer " + name + " reads"), layer, at);
   });
 }
