@@ -140,6 +140,36 @@ class Recipes(Moved):
         self.assertTrue(any((rest["semantic"] == 255).any() for _, rest in recorded.samples))
         self.assertIs(recorded.samples[0][1]["semantic"].dtype, torch.int64)
 
+    def test_crops_go_by_the_boxes_as_torchvision_has_them_there(self):
+        turned = v2.RandomOrder([v2.RandomRotation(40), v2.RandomAffine(9, (0.3, 0.3))])
+        # Boxes end at a picture's borders; the margin around it then holds none of what was cut off.
+        for before in ([v2.RandomCrop(30, pad_if_needed=True), v2.Pad(30)], [v2.RandomRotation(40), v2.Pad(20)],
+                       [v2.RandomApply([turned], 1.0), v2.Pad(30)]):
+            chain = [*before, v2.RandomIoUCrop(min_scale=0.2, sampler_options=[0.3, 1.0])]
+            recorded = Recorded(samples(count=12), v2.Compose(chain), seed=1)
+            overlaps = []
+            for (_, beside), lines in zip(samples(count=12), recorded.lines, strict=True):
+                overlap = 1.0
+                if lines[-1][0] == "iou_crop":
+                    boxes = self.moved_by(lines[:-1], beside["boxes"])
+                    top, left, height, width = lines[-1][1]
+                    middles = (boxes[:, :2] + boxes[:, 2:]) / 2
+                    low, high = torch.tensor([left, top]), torch.tensor([left + width, top + height])
+                    inside = boxes[((low < middles) & (middles < high)).all(1)]
+                    overlap = float(torchvision.ops.box_iou(inside, torch.cat([low, high])[None]).max())
+                overlaps.append(overlap)
+            self.assertGreater(min(overlaps), 0.3 - 1e-5, before)
+            self.assertLess(min(overlaps), 1, before)
+
+    def moved_by(self, lines, boxes):
+        """Corners of boxes after the engine's lines."""
+        moves = {"crop": F.crop, "pad": lambda leaf, *sides: F.pad(leaf, list(sides)),
+                 "rotate": lambda leaf, angle, expand: F.rotate(leaf, angle),
+                 "affine": lambda leaf, angle, x, y, scale, *shear: F.affine(leaf, angle, [x, y], scale, list(shear))}
+        for word, numbers in lines:
+            boxes = moves[word](boxes, *(int(n) if n == int(n) else n for n in numbers))
+        return boxes.as_subclass(torch.Tensor)
+
     def test_default_collate_makes_batches_of_what_was_moved(self):
         rows = [(encoded, {"mask": beside["semantic"], "n": i}) for i, (encoded, beside) in enumerate(samples())]
         chain = v2.Compose([v2.Resize((32, 40)), v2.RandomHorizontalFlip(0.5), v2.ToImage(),
@@ -282,6 +312,10 @@ class Refused(unittest.TestCase):
             ("RandAugment.*moves pixels but no Mask, in torchvision neither", (encoded, mask), v2.RandAugment()),
             ("RandomIoUCrop.*no BoundingBoxes", (encoded, mask), v2.RandomIoUCrop()),
             ("SanitizeBoundingBoxes.*no boxes", (encoded, 3), v2.SanitizeBoundingBoxes()),
+            ("SanitizeBoundingBoxes.*boxes that it drops would guide the RandomIoUCrop", (encoded, beside),
+             v2.Compose([v2.SanitizeBoundingBoxes(), v2.RandomApply([v2.RandomIoUCrop()])])),
+            ("SetClampingMode.*beyond the picture's borders", (encoded, beside),
+             v2.Compose([v2.SetClampingMode(None), v2.RandomIoUCrop()])),
             ("Pad.*several numbers, masks take one", (encoded, mask), v2.Pad(3, fill=(1, 2, 3))),
             (r"\[1\] is Image of tv_tensors beside the picture", (encoded, tv_tensors.Image(torch.zeros(3, 4, 4))),
              v2.RandomHorizontalFlip()),

@@ -53,7 +53,7 @@ def steered_by_boxes(transform):
     for step in flatten(transform):
         if type(step).__name__ == "RandomIoUCrop" or getattr(step, "op", "") == "random_iou_crop":
             return True
-        inner = getattr(step, "transforms", None)
+        inner = getattr(step, "transforms", getattr(step, "operations", None))
         if isinstance(inner, (list, tuple)) and steered_by_boxes(list(inner)):
             return True
     return False
@@ -110,9 +110,10 @@ _AFTER_CAST = _BESIDE - {"ToImage", "ConvertImageDtype"} | {"Identity"}
 class Chain:
     """The translation so far. Pixels are u8 until something makes them floats: the conversion waits for Normalize."""
 
-    def __init__(self, channels, moved=frozenset(), beside=None):
+    def __init__(self, channels, moved=frozenset(), beside=None, steered=False):
         self.made = []
         self.moved = moved  # types that follow the picture
+        self.steered = self.steered_outside = steered  # whether a crop that goes by boxes may come behind
         self.beside = ([] if beside is None else beside) if moved else None
         self.masks_get = None if beside is not None else 0  # the fill of masks; None: it is not known
         self.channels = channels
@@ -128,7 +129,9 @@ class Chain:
             made.append(_ours("TypeCast", dtype=self.cast))
         return made
 
-    def add(self, step):
+    def add(self, step, behind=()):
+        """behind: the steps that may come after it"""
+        self.steered = self.steered_outside or self._steers(behind)
         if isinstance(step, _core.Transform):  # the engine's own among torchvision's
             self.made.append(step)
             return
@@ -143,6 +146,9 @@ class Chain:
         if name in _BESIDE or name == "ToDtype" and isinstance(step.dtype, dict):
             if self.beside is not None and type(step).__module__.startswith("torchvision.transforms.v2"):
                 self.note(step)
+
+    def _steers(self, steps):
+        return "BoundingBoxes" in self.moved and steered_by_boxes(list(steps))
 
     def note(self, what):
         """What is done here to the rest of a sample."""
@@ -169,12 +175,23 @@ class Chain:
             raise Untranslatable(step, "it comes after the conversion to floats, put it before ToTensor or ToDtype")
         self.made.append(_ours(name, **args))
 
+    def place(self, step, name, **args):
+        """An operation on pixels u8 that moves them."""
+        self.put(step, name, **args)
+        self.clip()
+
+    def clip(self):
+        """Boxes end at the picture's borders, as torchvision has them: for the crop that goes by them."""
+        if self.steered:
+            self.made.append(_ours("ClipBoxes"))
+
     def move(self, step, name, **args):
         """An operation that moves pixels and computes none: on floats that are not converted yet it is the same."""
         black = args.get("fill", 0) in (0, [0], [0, 0, 0])
         if self.stage == "normalized" or (self.stage == "float" and not black):
             raise Untranslatable(step, "it comes after the conversion to floats, put it before ToTensor or ToDtype")
         self.made.append(_ours(name, **args))
+        self.clip()
 
     # ---- types
 
@@ -240,40 +257,53 @@ class Chain:
         if self.beside is None:
             raise Untranslatable(step, "samples have no boxes of tv_tensors beside their picture")
 
-    _ConvertBoundingBoxFormat = _ClampBoundingBoxes = _SanitizeBoundingBoxes = _beside_only
-    _ClampKeyPoints = _SanitizeKeyPoints = _SetClampingMode = _beside_only
+    _ConvertBoundingBoxFormat = _ClampKeyPoints = _SanitizeKeyPoints = _beside_only
+
+    def _ClampBoundingBoxes(self, step):
+        self._SetClampingMode(step)
+        self.clip()
+
+    def _SetClampingMode(self, step):
+        self._beside_only(step)
+        if self.steered and step.clamping_mode is None:
+            raise Untranslatable(step, "boxes beyond the picture's borders would guide the RandomIoUCrop behind it")
+
+    def _SanitizeBoundingBoxes(self, step):
+        self._beside_only(step)
+        if self.steered:
+            raise Untranslatable(step, "boxes that it drops would guide the RandomIoUCrop: put it behind that")
 
     # ---- geometry
 
     def _RandomResizedCrop(self, step):
         self._antialias(step)
         steered = {"min_object_covered": 0.0} if self.moved else {}  # by the picture alone, as torchvision's
-        self.put(step, "RandomResizedCrop", size=_pair(step.size), scale=step.scale, ratio=step.ratio,
+        self.place(step, "RandomResizedCrop", size=_pair(step.size), scale=step.scale, ratio=step.ratio,
                  interpolation=_filter(step), **steered)
 
     def _Resize(self, step):
         self._antialias(step)
         if step.size is None or getattr(step, "max_size", None) is not None:
             raise Untranslatable(step, "max_size bounds the longer side, which the engine does not")
-        self.put(step, "Resize", size=_pair(step.size), interpolation=_filter(step))
+        self.place(step, "Resize", size=_pair(step.size), interpolation=_filter(step))
 
     def _RandomShortestSize(self, step):
         self._antialias(step)
-        self.put(step, "RandomShortestSize", min_size=step.min_size, max_size=step.max_size or 0,
+        self.place(step, "RandomShortestSize", min_size=step.min_size, max_size=step.max_size or 0,
                  interpolation=_filter(step))
 
     def _RandomResize(self, step):
         self._antialias(step)
-        self.put(step, "RandomResize", min_size=step.min_size, max_size=step.max_size, interpolation=_filter(step))
+        self.place(step, "RandomResize", min_size=step.min_size, max_size=step.max_size, interpolation=_filter(step))
 
     def _ScaleJitter(self, step):
         self._antialias(step)
-        self.put(step, "ScaleJitter", target_size=list(step.target_size), scale_range=step.scale_range,
+        self.place(step, "ScaleJitter", target_size=list(step.target_size), scale_range=step.scale_range,
                  interpolation=_filter(step))
 
     def _RandomZoomOut(self, step):
         self.fills(step)
-        self.put(step, "RandomZoomOut", side_range=step.side_range, p=step.p, fill=_fill(step, self.tensor))
+        self.place(step, "RandomZoomOut", side_range=step.side_range, p=step.p, fill=_fill(step, self.tensor))
 
     def _RandomIoUCrop(self, step):
         if "BoundingBoxes" not in self.moved:
@@ -318,17 +348,17 @@ class Chain:
 
     def _RandomRotation(self, step):
         self.fills(step)
-        self.put(step, "RandomRotation", degrees=step.degrees, interpolation=_filter(step), expand=bool(step.expand),
+        self.place(step, "RandomRotation", degrees=step.degrees, interpolation=_filter(step), expand=bool(step.expand),
                  center=step.center, fill=_fill(step, self.tensor))
 
     def _RandomAffine(self, step):
         self.fills(step)
-        self.put(step, "RandomAffine", degrees=step.degrees, translate=step.translate, scale=step.scale,
+        self.place(step, "RandomAffine", degrees=step.degrees, translate=step.translate, scale=step.scale,
                  shear=step.shear, interpolation=_filter(step), center=step.center, fill=_fill(step, self.tensor))
 
     def _RandomPerspective(self, step):
         self.fills(step)
-        self.put(step, "RandomPerspective", distortion_scale=step.distortion_scale, p=step.p,
+        self.place(step, "RandomPerspective", distortion_scale=step.distortion_scale, p=step.p,
                  interpolation=_filter(step), fill=_fill(step, self.tensor))
 
     # ---- timm's
@@ -339,9 +369,9 @@ class Chain:
         crops = [_ours("RandomResizedCrop", size=list(step.size), scale=step.scale, ratio=step.ratio,
                        interpolation=_name_of_filter(way), **steered) for way in ways]
         if len(crops) == 1:
-            self.put(step, "RandomResizedCrop", **crops[0].args)
+            self.place(step, "RandomResizedCrop", **crops[0].args)
         else:
-            self.put(step, "RandomChoice", operations=crops)
+            self.place(step, "RandomChoice", operations=crops)
 
     def _timm_ToNumpy(self, step):
         self.tensor = True
@@ -442,18 +472,21 @@ class Chain:
         self.put(step, "RandomChoice", operations=each, weights=weights)
 
     def _RandomOrder(self, step):
-        self.put(step, "RandomOrder", operations=[self._one(step, inner) for inner in step.transforms])
+        each = [self._one(step, inner, step.transforms) for inner in step.transforms]
+        self.put(step, "RandomOrder", operations=each)
 
-    def _inner(self, step, transforms=None):
-        inner = Chain(self.channels, self.moved, self.beside)
+    def _inner(self, step, transforms=None, beside_it=()):
+        """beside_it: the steps that may come behind, where their order is drawn"""
+        inner = Chain(self.channels, self.moved, self.beside, self.steered or self._steers(beside_it))
         inner.tensor = self.tensor
         self.masks_get = None
-        for transform in flatten(step.transforms if transforms is None else transforms):
-            inner.add(transform)
+        chain = list(flatten(step.transforms if transforms is None else transforms))
+        for i, transform in enumerate(chain):
+            inner.add(transform, chain[i + 1:])
         if inner.stage != "pixels" or inner.channels != self.channels:
             raise Untranslatable(step, "what it holds changes the type or the channels of the image")
         return inner.made
 
-    def _one(self, step, transform):
-        made = self._inner(step, [transform])
+    def _one(self, step, transform, beside_it=()):
+        made = self._inner(step, [transform], beside_it)
         return made[0] if len(made) == 1 else _ours("Compose", operations=made)

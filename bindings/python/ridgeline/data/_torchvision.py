@@ -68,7 +68,7 @@ def translate(transform: Any, channels: int = 3, untranslatable: Literal['error'
     chain = list(flatten(transform))
     for i, step in enumerate(chain):
         try:
-            state.add(step)
+            state.add(step, chain[i + 1:])
         except Untranslatable:
             if untranslatable == "error":
                 raise
