@@ -190,6 +190,20 @@ class Recipes(Moved):
             expected = F.vertical_flip(F.resize(beside["semantic"], [20, 30]))
             self.assertTrue(torch.equal(mask(batch)[0], expected.as_subclass(torch.Tensor)))
 
+    def test_a_picture_may_be_an_image_of_tv_tensors(self):
+        encoded, beside = samples(count=1)[0]
+        chain = v2.Compose([v2.RandomIoUCrop(), v2.Resize((20, 30)), v2.ToImage()])
+        for mode in ("RGB", "L"):
+            pixels = F.pil_to_tensor(decoded(encoded).convert(mode))
+            made = []
+            for given in (tv_tensors.Image(pixels), pixels.permute(1, 2, 0).numpy()):
+                rows = Rows(lambda i: (given, {"boxes": beside["boxes"]}), 2)
+                made.append(list(DataLoader(rows, 2, transform=chain, collate_fn=as_listed))[0])
+            for mine, expected in zip(*made, strict=True):
+                self.assertTrue(torch.equal(mine[0], expected[0]))
+                self.assertEqual(mine[0].shape, (len(mode), 20, 30))
+                self.assertTrue(torch.equal(mine[1]["boxes"], expected[1]["boxes"]))
+
     def test_transforms_of_the_engine_move_boxes_too_and_exif_turns_them(self):
         encoded, beside = samples(count=1)[0]
         size = beside["boxes"].canvas_size
@@ -290,6 +304,36 @@ class OwnTransforms(unittest.TestCase):
                     for a, b in [(rest, expected)] if kind == "VOCSegmentation" else [
                             (rest[key], expected[key]) for key in ("boxes", "labels")]:
                         self.assertTrue(torch.equal(a, b) and type(a) is type(b))
+
+    @needs_pillows_pixels
+    def test_of_coco_too_whose_files_the_engine_reads(self):
+        class Annotations:  # of pycocotools, as much as torchvision asks for
+            def __init__(self, file):
+                self.imgs = {7 + i: f"JPEGImages/photo{i}.jpg" for i in range(5)}
+
+            def loadImgs(self, number):
+                return [{"file_name": self.imgs[number]}]
+
+            def getAnnIds(self, number):
+                return [number]
+
+            def loadAnns(self, numbers):
+                return [{"bbox": [3, 4, 20, 30], "category_id": number, "image_id": number} for number in numbers]
+
+        modules = {"pycocotools": mock.Mock(), "pycocotools.coco": mock.Mock(COCO=Annotations)}
+        with mock.patch.dict("sys.modules", modules):
+            coco = torchvision.datasets.CocoDetection(f"{self.folder.name}/VOCdevkit/VOC2012", "", transforms=v2.Compose([
+                v2.Resize((25, 30)), v2.RandomHorizontalFlip(1.0), v2.ToImage()]))
+            dataset = torchvision.datasets.wrap_dataset_for_transforms_v2(coco, target_keys=["boxes", "labels"])
+        with mock.patch.object(Image.Image, "convert", side_effect=AssertionError("decoded by PIL")):
+            loader = DataLoader(dataset, 5, collate_fn=as_listed)
+            made, = loader
+        self.assertTrue(loader.stats())
+        for i, (pixels, rest) in enumerate(made):
+            image, expected = dataset[i]
+            self.assertEqual(int((pixels.int() - image.int()).abs().max()) // 4, 0)  # tensors and PIL resize apart
+            self.assertTrue(torch.equal(rest["boxes"], expected["boxes"]))
+            self.assertEqual(rest["labels"].tolist(), [7 + i])
 
     def test_what_the_engine_has_nothing_for_runs_in_python_which_is_said(self):
         dataset = self.wrapped("VOCSegmentation", v2.Compose([v2.ElasticTransform(), v2.Resize((8, 8)), v2.ToImage()]))
