@@ -153,6 +153,10 @@ TEST(DetectionTransforms, NameTheirErrors) {
   EXPECT_ERROR(data.map(RandomShortestSize({})), "[random_shortest_size] min_size has no numbers");
   EXPECT_ERROR(data.map(RandomResize(9, 9)), "[random_resize] min_size is 9, it must be less than max_size 9");
   EXPECT_ERROR(data.map(ScaleJitter({8, 8}, {.scale_range = {0, 1}})), "[scale_jitter] needs 0 < least");
+  for (const Transform& t :
+       {RandomZoomOut({.side_range = {1e9, 1e9}, .p = 1}), ScaleJitter({60, 40}, {.scale_range = {1e9, 1e9}})})
+    EXPECT_ERROR(replay(data.map(t), 0, 0), "an image of 40x60 becomes 40000000000x60000000000, sides must be 1 to");
+  EXPECT_ERROR(replay(data.map(RandomResize(65534, 65535)), 0, 0), "an image of 40x60 becomes 65534x98301");
   const Dataset empty = InMemory(
       {{"image", Tensor::zeros(DType::u8, Shape{1, 8, 8, 3})}, {"boxes", Tensor::zeros(DType::f32, Shape{1, 0, 4})}});
   EXPECT_ERROR(replay(empty.map(RandomIoUCrop({.options = {0.0}})), 0, 0), "no crop was found for its 0 boxes");

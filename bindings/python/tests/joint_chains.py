@@ -26,7 +26,9 @@ class Chain:
         for _ in range(draw.randrange(1, 5)):
             self.steps += draw.choice(kinds)(draw)
         if draw.random() < 0.3:
-            self.steps.insert(0, v2.RandomIoUCrop(min_scale=draw.uniform(0.2, 0.6)))
+            before_it = next((i for i, step in enumerate(self.steps) if isinstance(step, v2.SanitizeBoundingBoxes)),
+                             len(self.steps))
+            self.steps.insert(draw.randrange(before_it + 1), v2.RandomIoUCrop(min_scale=draw.uniform(0.2, 0.6)))
         if draw.random() < 0.3:
             self.steps.insert(0, v2.RandomZoomOut(fill=FILL, side_range=(1.0, 2.0), p=draw.choice([0.0, 1.0])))
         if draw.random() < 0.3:

@@ -140,6 +140,36 @@ class Recipes(Moved):
         self.assertTrue(any((rest["semantic"] == 255).any() for _, rest in recorded.samples))
         self.assertIs(recorded.samples[0][1]["semantic"].dtype, torch.int64)
 
+    def test_crops_go_by_the_boxes_as_torchvision_has_them_there(self):
+        turned = v2.RandomOrder([v2.RandomRotation(40), v2.RandomAffine(9, (0.3, 0.3))])
+        # Boxes end at a picture's borders; the margin around it then holds none of what was cut off.
+        for before in ([v2.RandomCrop(30, pad_if_needed=True), v2.Pad(30)], [v2.RandomRotation(40), v2.Pad(20)],
+                       [v2.RandomApply([turned], 1.0), v2.Pad(30)]):
+            chain = [*before, v2.RandomIoUCrop(min_scale=0.2, sampler_options=[0.3, 1.0])]
+            recorded = Recorded(samples(count=12), v2.Compose(chain), seed=1)
+            overlaps = []
+            for (_, beside), lines in zip(samples(count=12), recorded.lines, strict=True):
+                overlap = 1.0
+                if lines[-1][0] == "iou_crop":
+                    boxes = self.moved_by(lines[:-1], beside["boxes"])
+                    top, left, height, width = lines[-1][1]
+                    middles = (boxes[:, :2] + boxes[:, 2:]) / 2
+                    low, high = torch.tensor([left, top]), torch.tensor([left + width, top + height])
+                    inside = boxes[((low < middles) & (middles < high)).all(1)]
+                    overlap = float(torchvision.ops.box_iou(inside, torch.cat([low, high])[None]).max())
+                overlaps.append(overlap)
+            self.assertGreater(min(overlaps), 0.3 - 1e-5, before)
+            self.assertLess(min(overlaps), 1, before)
+
+    def moved_by(self, lines, boxes):
+        """Corners of boxes after the engine's lines."""
+        moves = {"crop": F.crop, "pad": lambda leaf, *sides: F.pad(leaf, list(sides)),
+                 "rotate": lambda leaf, angle, expand: F.rotate(leaf, angle),
+                 "affine": lambda leaf, angle, x, y, scale, *shear: F.affine(leaf, angle, [x, y], scale, list(shear))}
+        for word, numbers in lines:
+            boxes = moves[word](boxes, *(int(n) if n == int(n) else n for n in numbers))
+        return boxes.as_subclass(torch.Tensor)
+
     def test_default_collate_makes_batches_of_what_was_moved(self):
         rows = [(encoded, {"mask": beside["semantic"], "n": i}) for i, (encoded, beside) in enumerate(samples())]
         chain = v2.Compose([v2.Resize((32, 40)), v2.RandomHorizontalFlip(0.5), v2.ToImage(),
@@ -159,6 +189,20 @@ class Recipes(Moved):
             batch = next(iter(DataLoader(Rows(lambda i: rows[i], 1), 1, transform=chain)))
             expected = F.vertical_flip(F.resize(beside["semantic"], [20, 30]))
             self.assertTrue(torch.equal(mask(batch)[0], expected.as_subclass(torch.Tensor)))
+
+    def test_a_picture_may_be_an_image_of_tv_tensors(self):
+        encoded, beside = samples(count=1)[0]
+        chain = v2.Compose([v2.RandomIoUCrop(), v2.Resize((20, 30)), v2.ToImage()])
+        for mode in ("RGB", "L"):
+            pixels = F.pil_to_tensor(decoded(encoded).convert(mode))
+            made = []
+            for given in (tv_tensors.Image(pixels), pixels.permute(1, 2, 0).numpy()):
+                rows = Rows(lambda i: (given, {"boxes": beside["boxes"]}), 2)
+                made.append(list(DataLoader(rows, 2, transform=chain, collate_fn=as_listed))[0])
+            for mine, expected in zip(*made, strict=True):
+                self.assertTrue(torch.equal(mine[0], expected[0]))
+                self.assertEqual(mine[0].shape, (len(mode), 20, 30))
+                self.assertTrue(torch.equal(mine[1]["boxes"], expected[1]["boxes"]))
 
     def test_transforms_of_the_engine_move_boxes_too_and_exif_turns_them(self):
         encoded, beside = samples(count=1)[0]
@@ -261,6 +305,36 @@ class OwnTransforms(unittest.TestCase):
                             (rest[key], expected[key]) for key in ("boxes", "labels")]:
                         self.assertTrue(torch.equal(a, b) and type(a) is type(b))
 
+    @needs_pillows_pixels
+    def test_of_coco_too_whose_files_the_engine_reads(self):
+        class Annotations:  # of pycocotools, as much as torchvision asks for
+            def __init__(self, file):
+                self.imgs = {7 + i: f"JPEGImages/photo{i}.jpg" for i in range(5)}
+
+            def loadImgs(self, number):
+                return [{"file_name": self.imgs[number]}]
+
+            def getAnnIds(self, number):
+                return [number]
+
+            def loadAnns(self, numbers):
+                return [{"bbox": [3, 4, 20, 30], "category_id": number, "image_id": number} for number in numbers]
+
+        modules = {"pycocotools": mock.Mock(), "pycocotools.coco": mock.Mock(COCO=Annotations)}
+        with mock.patch.dict("sys.modules", modules):
+            coco = torchvision.datasets.CocoDetection(f"{self.folder.name}/VOCdevkit/VOC2012", "", transforms=v2.Compose([
+                v2.Resize((25, 30)), v2.RandomHorizontalFlip(1.0), v2.ToImage()]))
+            dataset = torchvision.datasets.wrap_dataset_for_transforms_v2(coco, target_keys=["boxes", "labels"])
+        with mock.patch.object(Image.Image, "convert", side_effect=AssertionError("decoded by PIL")):
+            loader = DataLoader(dataset, 5, collate_fn=as_listed)
+            made, = loader
+        self.assertTrue(loader.stats())
+        for i, (pixels, rest) in enumerate(made):
+            image, expected = dataset[i]
+            self.assertEqual(int((pixels.int() - image.int()).abs().max()) // 4, 0)  # tensors and PIL resize apart
+            self.assertTrue(torch.equal(rest["boxes"], expected["boxes"]))
+            self.assertEqual(rest["labels"].tolist(), [7 + i])
+
     def test_what_the_engine_has_nothing_for_runs_in_python_which_is_said(self):
         dataset = self.wrapped("VOCSegmentation", v2.Compose([v2.ElasticTransform(), v2.Resize((8, 8)), v2.ToImage()]))
         with self.assertWarnsRegex(UserWarning, "ElasticTransform cannot be translated.*run in Python"):
@@ -282,6 +356,10 @@ class Refused(unittest.TestCase):
             ("RandAugment.*moves pixels but no Mask, in torchvision neither", (encoded, mask), v2.RandAugment()),
             ("RandomIoUCrop.*no BoundingBoxes", (encoded, mask), v2.RandomIoUCrop()),
             ("SanitizeBoundingBoxes.*no boxes", (encoded, 3), v2.SanitizeBoundingBoxes()),
+            ("SanitizeBoundingBoxes.*boxes that it drops would guide the RandomIoUCrop", (encoded, beside),
+             v2.Compose([v2.SanitizeBoundingBoxes(), v2.RandomApply([v2.RandomIoUCrop()])])),
+            ("SetClampingMode.*beyond the picture's borders", (encoded, beside),
+             v2.Compose([v2.SetClampingMode(None), v2.RandomIoUCrop()])),
             ("Pad.*several numbers, masks take one", (encoded, mask), v2.Pad(3, fill=(1, 2, 3))),
             (r"\[1\] is Image of tv_tensors beside the picture", (encoded, tv_tensors.Image(torch.zeros(3, 4, 4))),
              v2.RandomHorizontalFlip()),

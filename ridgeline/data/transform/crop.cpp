@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "ridgeline/data/sample/geometry.h"
@@ -76,6 +77,14 @@ void window_into(Frame& frame, int top, int left, image::Size size, image::Colou
                 static_cast<std::size_t>(last - first) * static_cast<std::size_t>(in.channels));
   }
   frame.set(packed(target, size, in.channels));
+}
+
+image::Size new_size(image::Size in, double height, double width) {
+  height = std::floor(height), width = std::floor(width);
+  if (!(std::min(height, width) >= 1 && std::max(height, width) <= 65535))
+    throw Error(
+        fmt::format("an image of {}x{} becomes {}x{}, sides must be 1 to 65535", in.height, in.width, height, width));
+  return {static_cast<int>(height), static_cast<int>(width)};
 }
 
 void center_crop_into(Frame& frame, image::Size size) {

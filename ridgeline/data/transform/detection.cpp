@@ -50,10 +50,7 @@ class RandomZoomOutStep : public Step {
     if (!(random.uniform() < p_)) return;
     const image::Size in = size_of(frame.view());
     const double factor = random.uniform(sides_[0], sides_[1]);
-    const image::Size out{static_cast<int>(in.height * factor), static_cast<int>(in.width * factor)};
-    if (std::max(out.height, out.width) > 65535)
-      throw Error(fmt::format("an image of {}x{} becomes {}x{}, sides must be at most 65535", in.height, in.width,
-                              out.height, out.width));
+    const image::Size out = new_size(in, in.height * factor, in.width * factor);
     const int left = static_cast<int>((out.width - in.width) * random.uniform());
     const int top = static_cast<int>((out.height - in.height) * random.uniform());
     record_geometry(

@@ -41,11 +41,7 @@ class RandomSize : public Step {
   void run(Frame& frame, Scratch& scratch) const override {
     const image::Size in = size_of(frame.view());
     SampleRandom random = frame.random(key_);
-    const image::Size out = draw(in, random);
-    if (std::min(out.height, out.width) < 1 || std::max(out.height, out.width) > 65535)
-      throw Error(fmt::format("an image of {}x{} becomes {}x{}, sides must be 1 to 65535", in.height, in.width,
-                              out.height, out.width));
-    resize_into(frame, scratch, {.in = in, .out = out, .filter = filter_});
+    resize_into(frame, scratch, {.in = in, .out = draw(in, random), .filter = filter_});
   }
 
  protected:
@@ -53,7 +49,7 @@ class RandomSize : public Step {
       : key_(philox_key(seed, t.name)), filter_(image::parse_filter(arg<std::string>(t.args, "interpolation"))) {}
   virtual image::Size draw(image::Size in, SampleRandom& random) const = 0;
   static image::Size scaled(image::Size in, double factor) {
-    return {static_cast<int>(in.height * factor), static_cast<int>(in.width * factor)};
+    return new_size(in, in.height * factor, in.width * factor);
   }
 
  private:
@@ -91,7 +87,8 @@ class RandomResizeStep : public RandomSize {
 
  private:
   image::Size draw(image::Size in, SampleRandom& random) const override {
-    return image::resized_short_side(in, static_cast<int>(random.integer(least_, end_ - 1)));
+    const image::Size out = image::resized_short_side(in, static_cast<int>(random.integer(least_, end_ - 1)));
+    return new_size(in, out.height, out.width);
   }
 
   std::int64_t least_, end_;

@@ -15,6 +15,9 @@ void center_crop_into(Frame& frame, image::Size size);
 // The whole image, resized.
 void resize_into(Frame& frame, Scratch& scratch, const image::ResizeSpec& spec);
 
+// The size that an image gets: these sides, rounded down. An Error where one is not 1 to 65535.
+image::Size new_size(image::Size in, double height, double width);
+
 // [side] or [height, width].
 image::Size to_size(const Integers& size);
 

@@ -426,6 +426,8 @@ def _image_value(value):
     if type(value).__module__.startswith("PIL."):
         value = _eight_bits(value)
     pixels = np.asarray(value)
+    if _is_tv_image(value):  # channels first
+        pixels = np.ascontiguousarray(np.moveaxis(pixels, -3, -1))
     if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3):
         raise TypeError(
             f"an image must be bytes, a path, a PIL image or pixels uint8 [height, width, channels], not "

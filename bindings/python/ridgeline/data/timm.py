@@ -8,6 +8,7 @@ timm has them, which a warning says.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import warnings
 
@@ -52,8 +53,6 @@ def _replaced(loader, given, seed):
     from timm.data.loader import fast_collate
     from torch.utils import data
 
-    import copy
-
     dataset, options = loader.dataset, {} if seed is None else {"seed": seed}
     if given.get("use_multi_epochs_loader"):  # what that is for, this one does anyway
         loader = data.DataLoader(dataset, loader.batch_size, sampler=loader.batch_sampler.sampler.sampler
@@ -89,8 +88,6 @@ def _said(transform):
 
 def _with_dataset(loader, dataset):
     """The loader's view over another data set."""
-    import copy
-
     other = copy.copy(loader)
     object.__setattr__(other, "dataset", dataset)
     return other
