@@ -291,8 +291,8 @@ class Contents {
 
   // ---- launches
 
-  // Results lie apart from each other, from the workspace and from operands, but for one that the kernel may be written
-  // over: whether operand k may lie where result r is written.
+  // Results do not overlap each other, the workspace or operands, except one that the kernel may be written over:
+  // whether operand k may lie where result r is written.
   template <class May>
   void check_overlaps(const Launch& launch, May may) const {
     std::vector<Place> written;

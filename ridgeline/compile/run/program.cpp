@@ -111,7 +111,7 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
 
 Program::~Program() { end_exchanges(nullptr); }
 
-// Of a device with memory of its own: where inputs are copied to, and what loops need that it does behind the host.
+// Of a device with memory of its own: where inputs are copied to, and what its loops need if it runs asynchronously.
 void Program::prepare_device() {
   Device& device = session_.device();
   if (device.host_memory()) return;
@@ -261,7 +261,7 @@ bool Program::run() {
   return true;
 }
 
-// Gives the device one run. What runs behind the host is not done then.
+// Gives the device one run. On an asynchronous device it has not finished then.
 bool Program::give() {
   if (!state_->bound) check_bound();
   const ComputeScope team(session_.compute_threads());

@@ -77,7 +77,7 @@ const Pass kPasses[] = {
     {"split_collectives", alone<split_collectives>, kRequired, !kFuses,
      "makes a start and a done of every exchange between ranks"},
     {"recompute", recompute, !kRequired, !kFuses,
-     "computes cheap values once more instead of keeping them, where that costs next to nothing or memory is limited"},
+     "recomputes cheap values instead of keeping them, where that costs almost nothing or memory is limited"},
     {"schedule", alone<schedule>, !kRequired, !kFuses,
      "moves updates up to where their operands are ready, behind readers of old values"},
 };

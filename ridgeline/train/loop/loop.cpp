@@ -151,8 +151,8 @@ bool Loop::feed() {
   return true;
 }
 
-// Behind each run that has come to its end; false: no other is begun. The same on all ranks, as losses and gradients
-// are. What a device does behind the host is known some runs later.
+// After each run that has finished; false: no other is started. The same on all ranks, because losses and gradients
+// are. What an asynchronous device did is known some runs later.
 bool Loop::done() {
   note_run();
   if (fault_ != StopReason::none) {

@@ -31,7 +31,7 @@ std::optional<Refusal> refuse_results(std::span<const ValueType> results) {
   return std::nullopt;
 }
 
-// A loop over a blocked layout with padding. Padding must stay zero: that is known but for what the scalars do (an
+// A loop over a blocked layout with padding. Padding must stay zero: that is known except for what the scalars do (an
 // infinite factor makes NaN of it), so each run looks first, and where it fails computes in plain rows between
 // conversions. That happens when numbers have gone wrong anyway; only then does it allocate.
 class PaddedLoopKernel final : public Kernel {

@@ -6,8 +6,8 @@
 #include "ridgeline/device/cpu/tiles/tiles.h"
 
 // What follows is compiled for AVX-512, and runs only where the instruction set in force is amx. Nothing that other
-// files share may be compiled so, hence the includes stand above, but for the product, whose templates are over a type
-// of this file alone.
+// files share may be compiled so, hence the includes are above, except the product, whose templates are over a type of
+// this file alone.
 #pragma GCC push_options
 #pragma GCC diagnostic ignored "-Wuninitialized"  // false, in gcc 12's own headers (gcc bug 105593)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"

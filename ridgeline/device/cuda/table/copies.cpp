@@ -39,8 +39,8 @@ KernelChoice make_bytes(const KernelRequest& request) {
   return std::make_unique<BytesKernel>(request.inputs[0].type.bytes());
 }
 
-// Values that ranks exchange together, one behind the other, with zeros between them. What a kernel has written into
-// its place already stays.
+// Values that ranks exchange together, one after the other, with zeros between them. What a kernel has written into its
+// place already stays.
 class PackKernel final : public Kernel {
  public:
   explicit PackKernel(const KernelRequest& request) {
