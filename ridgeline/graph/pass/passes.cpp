@@ -33,7 +33,7 @@ constexpr bool kRequired = true;
 constexpr bool kFuses = true;
 constexpr bool kLoops = true;
 
-// A pass of the table of patterns.
+// A pass made of a fusion pattern.
 template <const FusionPattern& kPattern>
 Pass fused_form() {
   const auto run = [](Graph graph, const PassContext& context, PassResults& results) {
