@@ -86,7 +86,7 @@ void AtomicFile::commit() {
     return;
   }
   if (::fsync(fd_) != 0) fail("write", path_);
-  // Closed only behind the rename: the lock on the temporary file ends with it.
+  // Closed only after the rename: the lock on the temporary file ends with it.
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename to", path_);
   temporary_.clear();
   ::close(std::exchange(fd_, -1));

@@ -17,7 +17,7 @@ namespace {
 
 // A regular file whose size is not known beforehand (/proc), or that grows while it is read, is read up to here.
 constexpr std::size_t kGrowthLimit = 64u << 20;
-// Larger ones are compared with the memory there is.
+// Larger files are compared with the available memory.
 constexpr std::uint64_t kLarge = 1u << 30;
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-// "max", an absent file and anything but a positive number are no limit.
+// "max", an absent file and anything except a positive number mean no limit.
 std::int64_t limit_in(const std::string& path) {
   std::ifstream file(path);
   std::string text;
@@ -27,7 +27,7 @@ std::int64_t limit_in(const std::string& path) {
   return error == std::errc() && end == text.data() + text.size() && bytes > 0 ? bytes : kNoLimit;
 }
 
-// `ulimit -v`.
+// The limit of `ulimit -v`.
 std::int64_t process_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur > static_cast<rlim_t>(kNoLimit)) return kNoLimit;

@@ -23,8 +23,8 @@ constexpr int kMostLinks = 40;  // as the kernel's own limit
   throw Error("cannot write " + path + ": " + std::generic_category().message(error));
 }
 
-// The number of the descriptor that a link of /proc/self/fd stands for. What such a link says is no path to go on with:
-// "pipe:[4711]", or a file that an open descriptor holds although its name is another's by now.
+// The number of the descriptor that a link of /proc/self/fd stands for. Its target is not a path to follow:
+// "pipe:[4711]", or a file that is open although its name belongs to another by now.
 std::optional<int> descriptor_of(const fs::path& link) {
   std::error_code none;
   const fs::path folder = fs::canonical(link.parent_path(), none);

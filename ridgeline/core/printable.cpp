@@ -18,7 +18,7 @@ void append_escaped(std::string& out, unsigned char byte) {
   out += kDigits[byte & 15];
 }
 
-// Of one well-formed character.
+// For one well-formed character.
 bool changes_the_line(std::string_view character) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
   if (character.size() == 1) return at(0) < 0x20 || at(0) == 0x7f;

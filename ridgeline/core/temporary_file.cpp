@@ -25,7 +25,7 @@ constexpr std::size_t kNameKept = 200;   // of the target's name: a name has at 
 constexpr std::int64_t kSilence = 3600;  // seconds
 constexpr int kMostNames = 10'000;
 
-// Disks of this machine alone, where every writer's lock is seen: ext, xfs, btrfs, tmpfs, overlay, f2fs, zfs.
+// Local disks, where every writer's lock is seen: ext, xfs, btrfs, tmpfs, overlay, f2fs, zfs.
 constexpr std::array<std::uint32_t, 7> kLocalDisks{EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,       BTRFS_SUPER_MAGIC,
                                                    TMPFS_MAGIC,      OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
                                                    0x2fc12fc1};
@@ -49,14 +49,14 @@ std::string stem_of(const fs::path& target) {
   return "." + name + std::string(kMark) + std::to_string(::getpid()) + "-";
 }
 
-// Takes the lock of a file that was just made. False if a process that looked for stale ones was faster.
+// Takes the lock of a file that was just made. False if a process that looked for stale files was faster.
 bool hold(int fd) {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;  // other errors: a disk without locks
   struct stat info {};
   return ::fstat(fd, &info) == 0 && info.st_nlink > 0;
 }
 
-// The file is ours to remove: its name fits, nobody writes it, and it is the one that the name still means.
+// The file is ours to remove: its name fits, no process writes it, and the name still refers to it.
 void remove_if_stale(const fs::path& path, std::int64_t written_before) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return;

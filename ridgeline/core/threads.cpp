@@ -26,8 +26,8 @@
 namespace ridgeline {
 namespace {
 
-// More threads than any machine has cores. OpenMP keeps a record of each on the stack, so a slip of the hand would end
-// the process.
+// More threads than any machine has cores. OpenMP keeps a record of each on the stack, so a typing error would end the
+// process.
 constexpr int kMostThreads = 4096;
 
 constexpr double kNoQuota = std::numeric_limits<double>::infinity();
@@ -35,7 +35,7 @@ constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 // The team of the innermost scope on this thread; 0: none.
 thread_local int t_team = 0;
 
-// Whether this thread is in a part of a region.
+// Whether this thread is inside a region.
 thread_local bool t_within = false;
 
 bool within_region_of_openmp() {
@@ -51,7 +51,7 @@ thread_local int t_flushing = 0;  // scopes
 thread_local FloatMode t_own_setting = 0;
 
 // Rounds of waiting before a thread sleeps. Measured in docs/core.md: with data workers on the same cores the default
-// of the library (billions) makes a step three times as slow, and sleeping at once costs a step without workers
+// of the library (billions) makes a step three times as slow, and sleeping immediately costs a step without workers
 // nothing.
 [[maybe_unused]] constexpr const char* kSpinCount = "1000";
 
@@ -61,8 +61,8 @@ void start_flushing() {
   set_float_mode(t_own_setting | kFlushSubnormals);
 }
 
-// OpenMP may have replaced a thread of the team in the meantime. The new one has never had a setting of its own: it
-// gets `otherwise`, the caller's, which it would have started with outside.
+// OpenMP may have replaced a thread of the team in the meantime. The new one has no earlier setting: it gets
+// `otherwise`, the caller's, with which it would have started outside.
 void stop_flushing(FloatMode otherwise) {
   if (t_flushing == 0) {
     set_float_mode(otherwise);
@@ -84,7 +84,7 @@ int on_each_thread(int wanted, FunctionRef<void()> body) {
 }
 #endif
 
-// Microseconds, or a negative number for "max", an absent file and nonsense.
+// Microseconds, or a negative number for "max", an absent file or invalid text.
 double microseconds(std::istream& file) {
   double value = -1;
   return file >> value ? value : -1;
@@ -92,7 +92,7 @@ double microseconds(std::istream& file) {
 
 double share(double quota, double period) { return quota > 0 && period > 0 ? quota / period : kNoQuota; }
 
-// A region whose parts the calling thread does one after another, in the place of a team.
+// A region that the calling thread executes chunk by chunk, instead of a team.
 class RecordedRegion {
  public:
   RecordedRegion(TeamRecording& recording, TeamRegion::Dealt dealt, int threads)
@@ -171,7 +171,7 @@ int available_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   const int allowed = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-  // A started core counts: a team of two that gets the time of one and a half is faster than one thread.
+  // A fraction of a core counts as one: a team of two that gets the time of one and a half is faster than one thread.
   const double quota = std::ceil(control_group_cores(""));
   return std::max(1, quota < allowed ? static_cast<int>(quota) : allowed);
 }
@@ -186,7 +186,7 @@ int usable_threads(int wanted) {
 #if defined(RIDGELINE_STD_THREADS)
   return wanted;
 #else
-  // No function of OpenMP tells it beforehand.
+  // No function of OpenMP tells it in advance.
   const int dynamic = omp_get_dynamic();
   omp_set_dynamic(0);
   const int given = on_each_thread(wanted, [] {});

@@ -24,7 +24,7 @@ std::uint32_t code_of(std::string_view character) {
   }
 }
 
-// Of the plane that the table is about: at most three bytes.
+// For characters of the table's plane: at most three bytes.
 void append(std::string& out, std::uint32_t code) {
   const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
   if (code < 0x80) return put(code);

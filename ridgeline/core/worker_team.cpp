@@ -26,7 +26,7 @@ std::uint32_t next_region(std::uint32_t region, int count) {
 std::atomic<int> g_asleep{0};
 std::atomic<unsigned> g_forks{0};
 
-// Whether the environment says that threads which wait shall sleep, in OpenMP's words.
+// Whether the environment says, in OpenMP's words, that waiting threads are to sleep.
 bool sleep_at_once() {
   static const bool passive = [] {
     const char* policy = std::getenv("OMP_WAIT_POLICY");
@@ -35,10 +35,10 @@ bool sleep_at_once() {
   return passive;
 }
 
-// How one thread waits for another value than `old`. It looks again and again for some time: to wake one that sleeps
-// takes as long as a small launch. Who finds that another thread had the core meanwhile sleeps at once, and looks for a
-// shorter time in the waits that follow: on a busy machine cores belong to those that work. Under a passive wait policy
-// it does not look for longer than a switch of threads takes.
+// How one thread waits for another value than `old`. It spins for some time: waking a sleeping thread takes as long as
+// a small launch. If another thread had the core meanwhile, it sleeps immediately and spins for a shorter time in the
+// following waits: on a busy machine cores belong to working threads. Under a passive wait policy it spins no longer
+// than a thread switch takes.
 class Waiting {
  public:
   std::uint32_t for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
@@ -83,7 +83,7 @@ WorkerTeam::Asleep::~Asleep() { --g_asleep; }
 
 WorkerTeam& WorkerTeam::of_this_thread() {
   [[maybe_unused]] static const int once = pthread_atfork(nullptr, nullptr, [] { ++g_forks; });
-  // The threads of a parent are not there in its child, and nobody can wait for them.
+  // A parent's threads do not exist in its child and cannot be waited for.
   struct Owned {
     std::unique_ptr<WorkerTeam> team = std::make_unique<WorkerTeam>();
     unsigned forks = g_forks.load();
@@ -126,7 +126,7 @@ void WorkerTeam::run(int count, FunctionRef<void(int)> part) {
   if (count > 1) {
     part_ = &part;
     working_.store(static_cast<std::uint32_t>(count) - 1, std::memory_order_relaxed);
-    // An exchange, as a fence in front of the look at who sleeps.
+    // An exchange, as a fence before checking which threads sleep.
     region_.exchange(next_region(region_.load(std::memory_order_relaxed), count), std::memory_order_acq_rel);
     region_.notify_all();
   }
