@@ -33,7 +33,7 @@ class Placer {
   }
 
  private:
-  // A box stands right above the highest of its readers.
+  // A box is placed right above the highest of its readers.
   void make_items() {
     std::vector<std::size_t> rank(boxes_.size(), 0);  // layers below
     for (std::size_t i = boxes_.size(); i-- > 0;) {
@@ -110,7 +110,7 @@ class Placer {
     }
   }
 
-  // Keeps neighbours apart, and the layer where its items wanted to be on the average.
+  // Keeps neighbours apart, and the layer at the average of its items' wanted positions.
   void spread(const std::vector<std::size_t>& layer) {
     double wanted = 0, got = 0;
     for (const std::size_t item : layer) wanted += items_[item].middle;
@@ -168,7 +168,7 @@ class Placer {
     return out;
   }
 
-  // Arrows into one box end side by side, in the order in which they come, so that they do not cross.
+  // Arrows into one box end side by side, in the order of their origins, so that they do not cross.
   void end_side_by_side(std::vector<LayoutArrow>& arrows) const {
     for (std::size_t box = 0; box < boxes_.size(); ++box) {
       std::vector<LayoutArrow*> into;

@@ -149,7 +149,7 @@ void read_event(ProtobufReader event, EventFileContent& content) {
   }
 }
 
-// Where to go on writing: the end of the last whole record.
+// Where to continue writing: the end of the last whole record.
 std::uint64_t end_of_records(const std::string& path) {
   const TFRecordFile file(path, {.index_cache_directory = "", .keep_readable_prefix = true});
   if (file.compression() != Compression::none) throw Error("[event_file] " + path + " is compressed: cannot append");

@@ -94,7 +94,7 @@ Tensor from_floats(const ExampleColumn& column, const std::vector<float>& values
   return tensor;
 }
 
-// The bytes of each string, side by side, each filled up with blanks to one width.
+// The bytes of each string, one after the other, each padded with blanks to one width.
 Tensor from_bytes(const ExampleColumn& column, const std::vector<std::string_view>& values) {
   std::size_t width = 0;
   for (const std::string_view value : values) width = std::max(width, value.size());
@@ -131,7 +131,7 @@ bool is_integer(ExampleType type) { return type <= ExampleType::uint64 || type =
 
 Tensor from_fallback(const ExampleColumn& column, const ExampleValues& values) {
   const bool open = std::any_of(column.shape.begin(), column.shape.end(), [](std::int64_t n) { return n < 0; });
-  // One number, or one text, stands for all.
+  // A single number or text is used for all.
   const auto spread = [&](auto list) {
     if (list.size() == 1 && !open) list.resize(static_cast<std::size_t>(column.shape.elements()), list.front());
     return list;

@@ -1,4 +1,4 @@
-// The JSON form of an ExampleSchema.
+// An ExampleSchema as JSON.
 #include <algorithm>
 #include <array>
 
@@ -46,7 +46,7 @@ Shape parse_shape(const JsonValue& column, const std::string& where) {
       if (extent.integer() == nullptr) throw Error(where + "'shape' holds something that is no integer");
       extents.push_back(*extent.integer());
     }
-    // Schema files in use say rank 1 beside a shape of two extents; the shape counts.
+    // Schema files in use say rank 1 beside a shape of two extents; the shape takes precedence.
     return Shape(std::move(extents));
   }
   if (rank == nullptr) throw Error(where + "neither 'shape' nor 'rank' is there");

@@ -66,7 +66,7 @@ void PackedFile::open() {
   if (computed != header.header_crc) fail("byte 60: the header " + checksums(header.header_crc, computed));
   if (header.flags > packed_layout::kRowsMayMiss || header.reserved != 0) fail("byte 12: unknown flags");
 
-  // Each length is compared with what is left, so that no sum can overflow.
+  // Each length is compared with the rest, so that no sum can overflow.
   const std::uint64_t texts = size - sizeof(Header);
   if (header.schema_bytes > texts || header.metadata_bytes > texts - header.schema_bytes) {
     fail("the file is cut short: schema and metadata have " + std::to_string(header.schema_bytes) + " and " +
@@ -152,7 +152,7 @@ void PackedFile::read(std::size_t i, PackedRow& row) const {
   find_fields(i, bytes, row.fields);
 }
 
-// The columns inside of the row's bytes.
+// Finds the columns within the row's bytes.
 void PackedFile::find_fields(std::size_t i, std::span<const std::uint8_t> bytes,
                              std::vector<PackedField>& fields) const {
   fields.resize(schema_.columns.size());
@@ -176,7 +176,7 @@ void PackedFile::find_fields(std::size_t i, std::span<const std::uint8_t> bytes,
       wanted = next_word();
     } else {
       if (field.extents.rank() != column.extents.rank()) field.extents = column.extents;
-      // An extent of 0 makes the product 0, whatever the others are: they are bounded all the same.
+      // An extent of 0 makes the product 0, whatever the others are: these are bounded nevertheless.
       for (int axis = 0; axis < column.extents.rank(); ++axis) {
         const std::uint64_t extent =
             column.extents[axis] < 0 ? next_word() : static_cast<std::uint64_t>(column.extents[axis]);

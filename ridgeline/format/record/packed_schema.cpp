@@ -38,7 +38,7 @@ PackedColumn parse_column(const JsonValue& value, const std::string& where) {
   return column;
 }
 
-// Names of folders are bytes, JSON is UTF-8: a name that is none is stored as {"bytes":[102,108,233]}.
+// Names of folders are bytes, JSON is UTF-8: a name that is not UTF-8 is stored as {"bytes":[102,108,233]}.
 JsonValue class_name_value(const std::string& name) {
   if (is_utf8(name)) return JsonValue(name);
   JsonValue::Array bytes;

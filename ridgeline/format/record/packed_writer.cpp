@@ -19,7 +19,7 @@ using packed_layout::TableEntry;
 
 namespace {
 
-// The bytes of a row: the words, then the columns in their places. The caller puts the row's name before errors.
+// The bytes of a row: the words, then the columns at their offsets. The caller puts the row's name before errors.
 std::vector<std::uint8_t> row_of(const PackedSchema& schema, std::span<const PackedValue> values) {
   if (values.size() != schema.columns.size()) {
     throw Error(" has " + std::to_string(values.size()) + " values, the schema has " +
@@ -47,7 +47,7 @@ std::vector<std::uint8_t> row_of(const PackedSchema& schema, std::span<const Pac
                column.extents.to_string());
         }
         if (declared < 0) words.push_back(static_cast<std::uint64_t>(extent));
-        // Compared before it is multiplied: given extents may be any numbers.
+        // Compared before it is multiplied: extents from callers may be any numbers.
         if (extent > 0 && wanted > (std::uint64_t{1} << 62) / static_cast<std::uint64_t>(extent)) {
           fail("the product of its extents overflows");
         }

@@ -18,10 +18,10 @@ namespace {
 // Payload: u64 count of members, the members (4 u64 each), their names one after the other.
 constexpr IndexKind kIndex{"RDGTAR01", ".tar-index"};
 
-// What follows the end of an archive is read in such pieces.
+// What follows the end of an archive is read in pieces of this size.
 constexpr std::uint64_t kEndPiece = 1 << 20;
 
-// Members that lie no further apart are read with one request.
+// Members that are no further apart are read with one request.
 constexpr std::uint64_t kGap = 64 << 10;
 
 // Names and pax records longer than this are no names.
@@ -54,7 +54,7 @@ TarFile::TarFile(const std::string& path, const TarOptions& options) : file_(ope
     return;
   }
   build_index(options);
-  // An archive without its end is not remembered: with another option it is an Error.
+  // The index of an archive without its end is not cached: with another option it is an Error.
   if (cache && !options.allow_missing_end) store_index(options.index_cache_directory);
 }
 
@@ -62,7 +62,7 @@ void TarFile::fail(std::uint64_t header, const std::string& problem) const {
   throw Error("[tar] " + path() + ": header at byte " + std::to_string(header) + " " + problem);
 }
 
-// What GNU's 'L' and pax headers say about the member behind them.
+// What GNU's 'L' and pax headers say about the member after them.
 struct TarFile::Announced {
   std::string name;  // "": nothing
   std::optional<std::uint64_t> size;
@@ -113,12 +113,12 @@ void TarFile::build_index(const TarOptions& options) {
       }
       announced = {};
     }
-    // The padding of the last member may be all that is missing: then so is the end.
+    // Only the padding of the last member may be missing: then the end is missing, too.
     at = std::min(at + kTarBlock + blocks(data), file_bytes);
   }
 }
 
-// What the file has from byte `at` on, `most` bytes at most.
+// The file's bytes from `at` on, at most `most`.
 std::string TarFile::bytes_at(std::uint64_t at, std::uint64_t most, Ahead& ahead) const {
   const auto read = [&](std::uint64_t bytes) {
     std::string text(static_cast<std::size_t>(std::min(bytes, file_->size() - at)), '\0');
@@ -202,7 +202,8 @@ void TarFile::read_run(std::uint64_t at, std::span<std::uint8_t> into, std::size
     fail(at, "of " + std::string(name(first_member)) + " cannot be read: " + file_->cut_short(at, got));
 }
 
-// The header held when the index was made; the index may come from a cache, and the file may have been changed since.
+// The header was valid when the index was made; the index may come from a cache, and the file may have been changed
+// since.
 void TarFile::check_member(std::size_t i, std::span<const std::uint8_t> header) const {
   if (tar_checksum_holds(header)) return;
   fail(at(i).header, "of " + std::string(name(i)) + " is not where the " + (index_was_cached_ ? "cached " : "") +

@@ -54,7 +54,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   return value;
 }
 
-// Where a long name is cut into prefix and name; npos where it cannot be.
+// Where a long name is split into prefix and name; npos where it cannot be.
 std::size_t split_of(std::string_view name) {
   if (name.size() <= kName.size) return 0;
   for (std::size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {

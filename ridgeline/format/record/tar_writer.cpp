@@ -48,7 +48,7 @@ void TarWriter::add(std::string_view name, std::string_view content) {
   if (!tar_name_fits(name)) {
     records += pax_record("path", name);
     short_name = name.substr(0, 100);
-    // For readers that know no pax; it must not look like a directory.
+    // For readers without pax support; it must not look like a directory.
     while (short_name.ends_with('/')) short_name.remove_suffix(1);
     if (short_name.empty()) short_name = "member";
   }

@@ -29,7 +29,7 @@ bool length_checksum_holds(const std::uint8_t* header) {
 constexpr std::size_t kHeader = 12;                           // length and its checksum
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;  // of a record: sums of offsets do not overflow
 
-// A plain file proves itself by the checksum of its first length: that length may well look like the magic of gzip.
+// A plain file is recognised by the checksum of its first length: that length may look like the magic of gzip.
 Compression compression_of(const RandomAccessFile& file) {
   std::array<std::uint8_t, kHeader> start{};
   const std::size_t got = file.read_some(0, start);
@@ -41,7 +41,7 @@ Compression compression_of(const RandomAccessFile& file) {
 class HeaderReader {
  public:
   explicit HeaderReader(const RandomAccessFile& file) : file_(file) {}
-  // The header at `at`; the file has it, unless it was cut meanwhile.
+  // The header at `at`, which exists unless the file was truncated meanwhile.
   const std::uint8_t* at(std::uint64_t at) {
     if (at < from_ || at + kHeader > from_ + filled_) {
       from_ = at;
@@ -64,7 +64,7 @@ std::string hex(std::uint32_t value) {
   return text.data();
 }
 
-// What is wrong with a record, of which `left` bytes are there.
+// What is wrong with a record of which only `left` bytes exist.
 std::string header_is_cut(std::uint64_t left) {
   return "is cut short: " + std::to_string(left) + " bytes are left, its header has 12";
 }
@@ -140,7 +140,7 @@ bool begins_as_tfrecord(const std::string& path) {
   }
 }
 
-// The same as the content comes by, from its beginning to its end.
+// The same while inflating the content from beginning to end.
 void TFRecordFile::inflate_index(const TFRecordOptions& options) {
   auto blocks = options.inflated ? options.inflated : std::make_shared<InflatedBlocks>(kInflateLimit);
   offsets_ = {0};
@@ -198,7 +198,7 @@ std::optional<std::span<const std::uint8_t>> TFRecordFile::record(std::size_t i,
     fault = "cannot be read: " + file_.cut_short(offsets_[i], got);
     return std::nullopt;
   }
-  // Holds by construction, unless the index came from a cache and the file was changed under its old time.
+  // True by construction, unless the index came from a cache and the file was changed without a new time.
   if (load<std::uint64_t>(header) != length(i)) {
     fault = "has another length than the cached index says: the file has changed";
     return std::nullopt;

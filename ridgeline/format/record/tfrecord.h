@@ -37,10 +37,10 @@ struct TFRecordDamage {
   bool cut_short = false;  // the file ends inside that record; otherwise it is damaged there
 };
 
-// Owns the open file and the index. Opening checks the length and the length's checksum of
-// every record, and that each fits; data is checked when read. Errors: "[tfrecord] FILE: record 1208 at byte 144013391
-// ...", bytes counted in the inflated content for compressed files. A file that is cut short afterwards is an Error of
-// the records that are gone. Immutable: any thread may read.
+// Owns the open file and the index. Opening checks the length and the length's checksum of every record, and that each
+// fits; data is checked when read. Errors: "[tfrecord] FILE: record 1208 at byte 144013391 ...", bytes counted in the
+// inflated content for compressed files. A file that is cut short afterwards is an Error of the records that are
+// missing. Immutable: any thread may read.
 class TFRecordFile {
  public:
   explicit TFRecordFile(const std::string& path, const TFRecordOptions& options = {});

@@ -70,7 +70,7 @@ std::optional<HttpFault> fault_of(const HttpAnswer& answer, std::uint64_t first,
   if (answer.status == 200)
     return HttpFault{"the server answers a request for a part with the whole file (status 200), it knows no ranges"};
   if (answer.status != 206) {
-    // Too slow a request, too many requests, too early: by their meaning, worth another one.
+    // Too slow a request, too many requests, too early: by their meaning, worth a retry.
     const bool passing = answer.status >= 500 || answer.status == 408 || answer.status == 425 || answer.status == 429;
     return HttpFault{
         "status " + std::to_string(answer.status) + (answer.reason.empty() ? "" : " (" + answer.reason + ")"),

@@ -31,7 +31,7 @@ namespace {
 
 constexpr double kLongestWait = 8, kLongestRetryAfter = 60;
 constexpr std::string_view kETag = "ETag ";  // how a version that is one begins
-// A try that brought as much is no failed one.
+// A try that brought as much does not count as failed.
 constexpr std::size_t kProgress = 64 << 10;
 
 // A write to a connection that the server has closed must not end the process: older versions of the library leave the
@@ -84,7 +84,7 @@ class HttpClient::Connection {
  public:
   explicit Connection(State& state) : state_(state) {
     const std::lock_guard lock(state_.mutex);
-    // The parent's connections are not ours to speak through, nor to close.
+    // The parent's connections must not be used, nor closed.
     if (state_.process != ::getpid()) {
       state_.idle.clear();
       state_.process = ::getpid();
@@ -119,7 +119,7 @@ HttpClient::~HttpClient() {
 
 std::uint64_t HttpClient::requests() const { return state_->requests; }
 
-// One request and what came of it.
+// One request and its result.
 struct HttpFile::Transfer {
   std::uint64_t first = 0;         // the byte asked for
   std::span<std::uint8_t> into;    // how many, and where they go
@@ -188,7 +188,7 @@ std::string HttpFile::version_of(const Transfer& transfer) const {
 
 std::optional<IndexedFile> HttpFile::indexed() const {
   if (version_ == "no version") return std::nullopt;
-  // The files of one path have indexes of their own.
+  // Files of one path with different queries have separate indexes.
   const std::string name = url_.find('?') == std::string::npos ? shown_ : shown_ + " " + std::to_string(version());
   return IndexedFile{name, size_, version()};
 }

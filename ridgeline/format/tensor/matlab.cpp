@@ -51,7 +51,7 @@ struct Element {
   std::size_t byte = 0;  // where its tag is
 };
 
-// Reads element after element. A tag is two words, type and size; an element of up to four bytes may lie in its tag.
+// Reads element after element. A tag is two words, type and size; an element of up to four bytes may be inside its tag.
 class Elements {
  public:
   Elements(Bytes bytes, std::size_t first_byte, const std::string& path)
@@ -156,7 +156,7 @@ std::vector<std::int64_t> read_matlab_integers(const std::string& path, std::str
   const Bytes bytes = as_bytes(file);
   const auto fail = [&](const std::string& problem) { throw Error("[matlab] " + path + ": " + problem); };
   if (bytes.size() < kHeader) fail("the file is cut short: its header has 128 bytes, at byte 0");
-  // The last word tells version and byte order: 'M' in its upper half, written as a number.
+  // The last word has version and byte order: 'M' in its upper half, written as a number.
   const auto version = load<std::uint16_t>(bytes.data() + 124);
   const std::string_view order(reinterpret_cast<const char*>(bytes.data()) + 126, 2);
   if (order == "MI") fail("big-endian files are not read, at byte 126");

@@ -57,7 +57,7 @@ struct Entry {
   std::uint64_t end = 0;
 };
 
-// Parses and checks one file; knows where it is for its messages.
+// Parses and checks one file; keeps track of the position for messages.
 class Parser {
  public:
   Parser(const std::string& path, std::shared_ptr<std::string> content) : path_(path), content_(std::move(content)) {}

@@ -115,7 +115,7 @@ std::uint64_t CsvFile::scan(std::uint64_t from, CsvRow& row) const {
       const std::size_t opened = at++;
       field.begin = at;
       while (true) {
-        // Quoted text runs on to the next quote, whatever it holds.
+        // Quoted text extends to the next quote, whatever it holds.
         const std::size_t quote = std::min(text.find('"', at), text.size());
         const std::string_view part = text.substr(at, quote - at);
         if (const std::size_t nul = part.find('\0'); nul != std::string_view::npos) fail(at + nul, "embedded NUL");

@@ -123,7 +123,7 @@ std::vector<JsonColumn> JsonRowsFile::infer(const std::string& path) {
   return columns;
 }
 
-// The place is made for errors only: finding a line's number is a walk.
+// The position is computed only for errors: finding a line's number walks the text.
 JsonValue JsonRowsFile::parse(std::size_t i) const {
   JsonValue line;
   try {

@@ -9,7 +9,7 @@
 namespace ridgeline {
 namespace {
 
-// The most brackets that are open at once; of a text that is no JSON, some number.
+// The most brackets that are open at once; for text that is not JSON, some number.
 int levels_of(std::string_view text) {
   int open = 0, most = 0;
   bool quoted = false;

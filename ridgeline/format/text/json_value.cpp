@@ -55,7 +55,8 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
     std::string reason = error.what();
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while ...": the place is ours.
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while ...": the position is added
+    // by us.
     if (const std::size_t bracket = reason.find("] "); bracket != std::string::npos) reason.erase(0, bracket + 2);
     if (const std::size_t colon = reason.find(": "); reason.starts_with("parse error at") && colon != std::string::npos)
       reason.erase(0, colon + 2);

@@ -101,7 +101,7 @@ class Parser {
     at_ = end;
   }
 
-  // Appends what "&...;" stands for; returns how many characters it has behind the first.
+  // Appends the meaning of "&...;"; returns how many characters it has after the first.
   std::size_t entity(std::string_view run, std::size_t byte) {
     static constexpr std::array<std::pair<std::string_view, char>, 5> kEntities{
         {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}}};

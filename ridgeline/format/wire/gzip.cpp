@@ -46,7 +46,7 @@ std::vector<std::uint8_t> inflate_bytes(std::span<const std::uint8_t> bytes, Com
   std::vector<std::uint8_t> out;
   std::size_t consumed = 0;
   std::size_t produced = 0;
-  // Limits count memory: nothing is kept beside the content.
+  // Limits count memory: only the content is kept.
   const auto content = [&] {
     out.resize(produced);
     out.shrink_to_fit();

@@ -31,7 +31,7 @@ void put(std::string& out, std::uint64_t value) { out.append(reinterpret_cast<co
 
 std::uint32_t checksum(std::string_view bytes) { return crc32c(as_bytes(bytes)); }
 
-// All that comes before the payload: equal keys, equal bytes.
+// All bytes before the payload: equal keys, equal bytes.
 std::string key_of(const IndexedFile& file, const IndexKind& kind) {
   std::string key(kind.magic);
   put(key, file.size);
@@ -53,7 +53,7 @@ bool is_cache_file(std::string_view name) {
   return digits == kHashDigits && name[digits] == '.';
 }
 
-// The file's time is that of its last use. A run over thousands of files does not write that again each time.
+// The file's time is that of its last use. A run over thousands of files does not write it each time.
 void note_use(const std::string& file) {
   std::error_code ignored;
   const auto now = fs::file_time_type::clock::now();
@@ -79,7 +79,8 @@ std::optional<std::string> load_index_cache(const std::string& directory, const 
   const std::string file = cache_file(directory, *of, kind);
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return std::nullopt;
-  // An index is far smaller than its file. What is not, is damaged or no index, and is not read into memory.
+  // An index is far smaller than its file. One that is not smaller is damaged or not an index, and is not read into
+  // memory.
   if (const std::uintmax_t size = fs::file_size(file, error); error || size > of->size + kMostBesides)
     return std::nullopt;
   std::string content;

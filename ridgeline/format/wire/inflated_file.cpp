@@ -16,7 +16,7 @@ int container(Compression kind) { return kind == Compression::gzip ? 15 + 16 : 1
 
 }  // namespace
 
-// zlib's state and what it reads: of the members of InflatedFile, so not local to this file.
+// zlib's state and its input: used by members of InflatedFile, so not local to this file.
 namespace inflating {
 
 struct Stream {
@@ -167,7 +167,7 @@ class InflatedFile::Opening {
     file_.points_.push_back(std::move(point));
   }
   std::size_t window_bytes() const { return std::min(kWindow, block_.size()); }
-  // What is inflated already is kept as long as there is room.
+  // Inflated content is kept as long as there is room.
   void end_block() {
     InflatedBlocks& blocks = *file_.blocks_;
     if (blocks.bytes() + block_.size() <= blocks.limit()) {
@@ -255,7 +255,7 @@ std::vector<std::uint8_t> InflatedFile::inflate_block(std::size_t number) const 
     produced += got;
     if (produced == out.size()) break;  // what comes behind may be damaged
     if (status == Z_STREAM_END) {
-      // Behind a stream without its container comes the container's end: a checksum and a length.
+      // A stream without its container is followed by the container's end: a checksum and a length.
       if (raw) input.skip(z, 8);
       raw = false;
       RIDGELINE_CHECK(inflateReset2(&z, container(kind_)) == Z_OK, "zlib does not start again");

@@ -19,7 +19,7 @@ class LocalFile : public StoredFile {
 
  private:
   RandomAccessFile file_;
-  // Not asked for later: the index of a file that is replaced meanwhile must not be kept as that of its successor.
+  // Stored now: the index of a file that is replaced meanwhile must not be kept as that of its successor.
   std::optional<IndexedFile> indexed_;
 };
 
