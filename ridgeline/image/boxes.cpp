@@ -95,7 +95,7 @@ void perspective_boxes(std::span<ObjectBox> boxes, Size image, const Perspective
   const double g = k[3] * k[7] - k[4] * k[6], h = k[1] * k[6] - k[0] * k[7], i = k[0] * k[4] - k[1] * k[3];
   const double determinant = k[0] * a + k[1] * d + k[2] * g;
   if (!(std::fabs(determinant) > 1e-12)) throw Error("[boxes] the warp's matrix has no inverse");
-  // The smallest upright box around the warped corners; false where one lies on or behind the horizon.
+  // The smallest upright box around the warped corners; false where one is on or behind the horizon.
   const auto warped = [&](ObjectBox& box) {
     double left = INFINITY, right = -INFINITY, top = INFINITY, bottom = -INFINITY;
     for (const auto& [x, y] :

@@ -34,7 +34,7 @@ ImageView Decoder::decode(std::span<const std::uint8_t> bytes, const JpegIndex* 
 
 ImageView Decoder::decode_region(std::span<const std::uint8_t> bytes, Box box, const JpegIndex* known, JpegIndex* made,
                                  ExifOrientation orientation) {
-  // Other formats predict every row from those above, or cost nothing to read whole.
+  // Other formats predict every row from those above, or are cheap to read completely.
   if (sniff(bytes).format != Format::jpeg) return crop(decode(bytes, nullptr, made, orientation), box);
   if (orientation == ExifOrientation::ignore) return jpeg_.decode_region(bytes, box, known, made);
   const int turn = exif_orientation(bytes);

@@ -53,7 +53,7 @@ std::optional<std::string> inflated(std::string_view packed) {
   return text;
 }
 
-// What a chunk tEXt, zTXt or iTXt says under `key`.
+// The text of a chunk tEXt, zTXt or iTXt under `key`.
 std::optional<std::string> text_under(std::string_view key, std::string_view chunk, std::string_view data) {
   if (!data.starts_with(key) || data.size() <= key.size() || data[key.size()] != '\0') return std::nullopt;
   data.remove_prefix(key.size() + 1);
@@ -70,7 +70,7 @@ std::optional<std::string> text_under(std::string_view key, std::string_view chu
   return packed ? inflated(data) : std::string(data);
 }
 
-// ImageMagick's form of Exif: three lines that announce it, then hexadecimal digits.
+// ImageMagick's format of Exif: three lines that announce it, then hexadecimal digits.
 Found orientation_in_raw_profile(std::string_view text) {
   for (int line = 0; line < 3; ++line) {
     const std::size_t end = text.find('\n');

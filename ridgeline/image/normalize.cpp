@@ -26,7 +26,7 @@ using Line = NormalizeTable::Line;
 void table_row(const Table& table, const std::uint8_t* HWY_RESTRICT in, std::size_t n, float* HWY_RESTRICT out) {
   std::size_t i = 0;
 #if HWY_TARGET <= HWY_AVX2
-  // Three vectors hold a whole number of pixels whatever the width: their channel patterns repeat.
+  // Three vectors hold an integral number of pixels whatever the width: their channel patterns repeat.
   const hn::ScalableTag<float> df;
   const hn::RebindToSigned<decltype(df)> di;
   const hn::Rebind<std::uint8_t, decltype(df)> du8;
@@ -53,7 +53,7 @@ void table_row(const Table& table, const std::uint8_t* HWY_RESTRICT in, std::siz
 }
 
 #if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON  // they fuse
-// What NormalizeTable::Line says, for a vector of bytes.
+// NormalizeTable::Line for a vector of bytes.
 template <class DF, class V, class F>
 HWY_INLINE hn::Vec<DF> line(DF df, V bytes, F centre, F high, F low, F rest) {
   const hn::RebindToSigned<DF> di;
@@ -164,7 +164,7 @@ NormalizeTable::NormalizeTable(const std::array<double, 3>& mean, const std::arr
     }
     const double centre = 255.0 * mean[c], width = 255.0 * std[c];
     const double scale = 1 / width;
-    // Steps of 2^-16 are exact in v - centre; what they leave of the mean is in `rest`.
+    // Steps of 2^-16 are exact in v - centre; the remainder of the mean is in `rest`.
     line_.centre[c] = static_cast<float>(std::nearbyint(centre * 65536) / 65536);
     line_.high[c] = static_cast<float>(scale);
     line_.low[c] = static_cast<float>(scale - line_.high[c]);
@@ -184,7 +184,7 @@ NormalizeTable::NormalizeTable(const std::array<double, 3>& mean, const std::arr
 
 namespace {
 
-// Calls use(pixels, width, at) for the row's parts from left to right; mirrored ones lie in a buffer of their own.
+// Calls use(pixels, width, at) for the row's pieces from left to right; mirrored ones are in a separate buffer.
 template <class Use>
 void for_parts(const std::uint8_t* in, std::size_t width, bool flip, Use&& use) {
   if (!flip) return use(in, width, std::size_t{0});

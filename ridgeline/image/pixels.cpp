@@ -17,8 +17,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 void mirror(const std::uint8_t* HWY_RESTRICT in, std::size_t pixels, std::uint8_t* HWY_RESTRICT out) {
   const std::uint8_t* end = in + 3 * pixels;
 #if HWY_TARGET != HWY_SCALAR
-  // Five pixels lie in the upper 15 of 16 bytes, so the load begins one byte early and the store ends one byte late:
-  // the first pixels are done below.
+  // Five pixels take the upper 15 of 16 bytes, so the load begins one byte early and the store ends one byte late: the
+  // first pixels are done below.
   const hn::FixedTag<std::uint8_t, 16> d;
   alignas(16) static constexpr std::uint8_t kFive[16] = {13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0};
   const auto order = hn::Load(d, kFive);

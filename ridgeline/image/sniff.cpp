@@ -70,7 +70,7 @@ Header png_header(Bytes bytes) {
 
 constexpr std::string_view kLfsPointer = "a Git LFS pointer";
 
-// Brands of ISO media files (ISO/IEC 23008-12 and the AV1 image format) by which cameras and phones mark pictures.
+// Brands of ISO media files (ISO/IEC 23008-12 and the AV1 image format) that cameras and phones use for pictures.
 std::string_view media_name(Bytes bytes) {
   using namespace std::string_view_literals;
   for (const std::string_view brand : {"avif"sv, "avis"sv}) {

@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ridgeline::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Four sums at a time: one waits for its own last addition.
+// Four sums at a time, since each addition waits for the one before.
 template <class At, class Take>
 HWY_INLINE std::size_t sums(const float* HWY_RESTRICT weight, std::size_t weights, std::size_t n, At at, Take take) {
   const hn::ScalableTag<float> d;

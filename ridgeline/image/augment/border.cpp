@@ -16,7 +16,7 @@ constexpr std::pair<BorderMode, std::string_view> kBorderNames[] = {{BorderMode:
 
 constexpr int kOutside = -1;
 
-// For each position of the padded side its source, kOutside where the colour shows.
+// For each position of the padded side its source, kOutside for the fill colour.
 std::vector<int> sources(BorderMode mode, int before, int n, int after) {
   std::vector<int> result;
   result.reserve(static_cast<std::size_t>(before) + static_cast<std::size_t>(n) + static_cast<std::size_t>(after));

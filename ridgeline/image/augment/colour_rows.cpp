@@ -17,7 +17,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::ScalableTag<float>;
 
-// Within 0 to 1 nothing can leave the range, so that clipping always is the same.
+// For values in 0 to 1 nothing can leave the range, so always clipping changes nothing.
 template <class D, class V>
 HWY_INLINE hn::VFromD<hn::Rebind<std::uint8_t, D>> blend(D d, V poor, V image, V factor) {
   const hn::RebindToSigned<D> di;
@@ -27,8 +27,8 @@ HWY_INLINE hn::VFromD<hn::Rebind<std::uint8_t, D>> blend(D d, V poor, V image, V
   return hn::DemoteTo(du8, hn::ConvertTo(di, cut));
 }
 
-// Runs some(from, to) on one vector of `lanes` items of `Each` values after the other; what is left at the end goes
-// through a buffer of a whole vector. `out` may be `in`.
+// Runs some(from, to) on one vector of `lanes` items of `Each` values after the other; the rest at the end goes through
+// a buffer of a full vector. `out` may be `in`.
 template <std::size_t Each, class Some>
 HWY_INLINE void in_vectors(std::size_t lanes, const std::uint8_t* in, std::size_t items, std::uint8_t* out, Some some) {
   std::size_t at = 0;
@@ -103,7 +103,7 @@ void sharpen_values(float factor, const std::uint8_t* above, const std::uint8_t*
   const std::size_t lanes = hn::Lanes(d);
   const auto f = hn::Set(d, factor);
   const auto load = [&](const std::uint8_t* from) HWY_ATTR { return hn::PromoteTo(du16, hn::LoadU(du8, from)); };
-  // One vector, whose first value lies at these places.
+  // One vector, whose first value is at these addresses.
   const auto some = [&](const std::uint8_t* up, const std::uint8_t* at, const std::uint8_t* down,
                         std::uint8_t* to) HWY_ATTR {
     const auto three = [&](const std::uint8_t* of)
@@ -127,8 +127,8 @@ void sharpen_values(float factor, const std::uint8_t* above, const std::uint8_t*
   std::memcpy(out + i, last.data(), n - i);
 }
 
-// What Convert.c computes in float and double, in ways that take one division where it takes several, and whole numbers
-// where no rounding can be seen. That the results are the same for all colours and shifts was tried for all of them;
+// What Convert.c computes in float and double, with one division instead of several, and in integers where rounding
+// makes no difference. That the results are the same was checked for all colours and shifts;
 // tests/image/colour_test.cpp keeps one shift for each colour.
 //
 // A division by multiplications ends with one fused correction, of which the error is below 2^-19 of a last place. The

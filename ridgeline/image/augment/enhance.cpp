@@ -62,7 +62,7 @@ void adjust_sharpness(const ImageView& in, double factor, std::uint8_t* out) {
   if (in.height < 3 || in.width < 3) return;
   const std::size_t bytes = row_bytes(in), step = static_cast<std::size_t>(in.channels);
   for (int y = 1; y + 1 < in.height; ++y) {
-    // Pillow sums in float and rounds; a 13th part is never halfway, so that whole numbers give the same.
+    // Pillow sums in float and rounds; a thirteenth is never halfway, so integers give the same.
     sharpen_row(f, in.row(y - 1) + step, in.row(y) + step, in.row(y + 1) + step, step, bytes - 2 * step,
                 out + static_cast<std::size_t>(y) * bytes + step);
   }

@@ -1,4 +1,4 @@
-// The learned pairs of AutoAugment: probabilities and magnitudes of the paper's appendix in torchvision's form.
+// The learned pairs of AutoAugment: probabilities and magnitudes of the paper's appendix in torchvision's format.
 #include "ridgeline/core/error.h"
 #include "ridgeline/image/augment/policy.h"
 

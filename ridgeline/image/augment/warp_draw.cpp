@@ -15,7 +15,7 @@ void check_interval(const char* op, const char* what, Interval range) {
               std::to_string(range.low) + ", " + std::to_string(range.high) + ")");
 }
 
-// A range that holds only the neutral value costs no draw.
+// A range of only the neutral value needs no draw.
 double drawn(Interval range, double neutral, SampleRandom& random) {
   if (range.low == neutral && range.high == neutral) return neutral;
   return random.uniform(range.low, range.high);

@@ -15,7 +15,7 @@ using Bytes = std::span<const std::uint8_t>;
 
 [[noreturn]] void cut_short() { throw Error("[bmp] the file ends inside its pixels"); }
 
-// The palette's colours as RGB; those that it lacks are black.
+// The palette's colours as RGB; missing ones are black.
 class Colours {
  public:
   explicit Colours(const BmpInfo& info) : rgb_(std::size_t{256} * 3) {
@@ -32,7 +32,7 @@ class Colours {
   void put(std::uint8_t index, std::uint8_t* rgb) const { std::copy_n(&rgb_[std::size_t{3} * index], 3, rgb); }
 
  private:
-  // Each colour is its number: for Pillow no palette, so that numbers beyond it are greys, too.
+  // Each colour equals its index: Pillow then ignores the palette, so that indices beyond it are greys, too.
   static bool is_scale_of_greys(const BmpInfo& info) {
     const auto bytes = static_cast<std::size_t>(info.colour_bytes);
     if (info.colours == 2 || info.palette.size() < info.colours * bytes) return false;
@@ -109,7 +109,7 @@ Image decode_bmp(Bytes bytes, const DecodeLimits& limits) {
     }
     return image;
   }
-  // Rows are filled up to 4 bytes; behind the last one nothing needs to be.
+  // Rows are padded to 4 bytes; the last one need not be.
   const std::size_t bits = static_cast<std::size_t>(info.width) * static_cast<std::size_t>(info.bits);
   const std::size_t stride = (bits + 31) / 32 * 4;
   if (stride * static_cast<std::size_t>(info.height - 1) + (bits + 7) / 8 > pixels.size()) cut_short();

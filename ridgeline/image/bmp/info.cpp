@@ -12,7 +12,7 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// The file's header; the picture's begins behind it with its own size.
+// The file's header; the picture's follows and begins with its own size.
 constexpr std::size_t kFileHeader = 14;
 // Sizes of the picture's header: OS/2's first and second, Windows' 3, its two extensions, 4 and 5.
 constexpr std::array<std::uint32_t, 7> kHeaderSizes{12, 40, 52, 56, 64, 108, 124};
@@ -115,7 +115,7 @@ BmpInfo read_bmp_info(Bytes file) {
       throw Error("[bmp] a palette of " + std::to_string(info.colours) + " colours is not read");
     const std::size_t bytes = info.colours * static_cast<std::size_t>(info.colour_bytes);
     info.palette = file.subspan(behind).first(std::min(bytes, file.size() - behind));
-    // A file whose pixels seem to begin inside of the palette: they lie behind it.
+    // A file whose pixels seem to begin inside of the palette: they are after it.
     if (pixels == kFileHeader + header) pixels += 4 * info.colours;
     behind += bytes;
   } else if (info.coding != BmpInfo::Coding::plain) {

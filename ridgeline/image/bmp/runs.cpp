@@ -7,7 +7,7 @@
 namespace ridgeline::image {
 namespace {
 
-// Behind a zero: the end of a row, of the picture, a step to the right and up; other numbers announce so many pixels.
+// After a zero: the end of a row, of the picture, a step to the right and up; other numbers announce so many pixels.
 enum Escape : std::uint8_t { kEndOfRow = 0, kEndOfPicture = 1, kStep = 2 };
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace ridgeline::image {
 namespace {
 
 constexpr int kBlocks = 4096 + kSlackBlocks;
-// Codes that are read out of step run into one that does not exist, or beyond a block, within some tens of blocks:
-// whoever failed later than that was in step, and the file is damaged or ends there.
+// Codes that are read out of sync lead to one that does not exist, or beyond a block, within some tens of blocks: a
+// reader that fails later was in sync, and the file is damaged or ends there.
 constexpr int kInStep = 128;
 
 }  // namespace
@@ -23,7 +23,7 @@ void JpegAhead::begin(const EntropyStream& first, std::uint64_t from, int mcus) 
     ends_ = std::make_unique_for_overwrite<std::uint32_t[]>(kBlocks);
   }
   stream_.plan = first.plan;
-  // Predictions count from zero here, so that libjpeg's limit cannot be told; take() does.
+  // Predictions start from zero here, so libjpeg's limit cannot be checked; take() does.
   for (EntropyStream::Block& block : stream_.plan) block.dc_limit = std::numeric_limits<int>::max() / 2;
   stream_.blocks_in_mcu = first.blocks_in_mcu;
   stream_.coefficients = coefficients_.get();
@@ -83,7 +83,7 @@ bool JpegAhead::take(EntropyStream& first, int count) {
       EntropyStream::Block& plan = first.plan[static_cast<std::size_t>(i)];
       const auto component = static_cast<std::size_t>(plan.component);
       const std::int16_t* from = block(at_, i);
-      // A difference has 12 bits, so it is right also where our 16 bits went round.
+      // A difference has 12 bits, so it is right even where our 16 bits wrapped around.
       std::int32_t& dc = first.dc[component];
       dc += static_cast<std::int16_t>(from[0] - before[component]);
       before[component] = from[0];

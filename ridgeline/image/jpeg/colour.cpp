@@ -18,7 +18,7 @@ using V16 = hn::Vec<D16>;
 
 HWY_INLINE V16 load(const std::uint8_t* p) { return hn::PromoteTo(D16(), hn::LoadU(D8(), p)); }
 
-// even and odd, 0..255, in turns.
+// even and odd, 0..255, interleaved.
 HWY_INLINE void store_in_turns(V16 even, V16 odd, std::uint8_t* out) {
 #if HWY_TARGET == HWY_SCALAR
   out[0] = static_cast<std::uint8_t>(hn::GetLane(even));
@@ -131,7 +131,7 @@ struct InTurns {
 };
 constexpr InTurns kInTurns;
 
-// Widening and narrowing stay inside 128 bits and undo each other; whole bytes are permuted once, at the end.
+// Widening and narrowing stay inside 128 bits and undo each other; complete bytes are permuted once, at the end.
 void to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::size_t n, std::uint8_t* rgb) {
   const __m512i zero = _mm512_setzero_si512();
   for (std::size_t i = 0; i < n; i += 64, rgb += 3 * 64) {

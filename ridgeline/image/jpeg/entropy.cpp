@@ -54,7 +54,7 @@ HWY_INLINE void consume(Hot& h, unsigned length) {
   h.count -= length;
 }
 
-// The DC coefficient of the block that the plan stands at. Leaves kMaxAcLength bits: no need to fill up again.
+// The DC coefficient of the plan's current block. Leaves kMaxAcLength bits: no refill is needed.
 HWY_INLINE bool begin_block(Hot& h, EntropyStream& s) {
   if (HWY_UNLIKELY(h.next > s.limit)) return false;
   EntropyStream::Block& plan = *h.plan;
@@ -78,7 +78,7 @@ HWY_INLINE bool begin_block(Hot& h, EntropyStream& s) {
   return true;
 }
 
-// After an entry that reached the block's last place or went beyond. False: stop.
+// After an entry that reached the block's last position or went beyond. False: stop.
 HWY_INLINE bool end_block(Hot& h, EntropyStream& s, const AcEntry& entry, unsigned first, unsigned second) {
   if (HWY_UNLIKELY(first == 63 && second != 63)) {
     // The second coefficient of the pair belongs to the next block: give its bits back.
@@ -112,12 +112,12 @@ constexpr AcEntry kSingle{};
 HWY_INLINE bool advance(Hot& h, EntropyStream& s) {
   std::uint64_t index = h.bits >> (64 - kAcLookupBits);
   const unsigned length = h.table->entry[index].length;
-  // The address of the other fields is worked out beside the load of the length, for which everything waits.
+  // The address of the other fields is computed in parallel with the load of the length, for which everything waits.
   asm("" : "+r"(index));
   const AcEntry* entry = &h.table->entry[index];
   unsigned first, second;
   if (HWY_LIKELY(length != 0)) {
-    // Whether the value has a rest is guessed wrong as often as not: a rest of 0 bits is one, too.
+    // Whether the value has a rest is unpredictable for the processor: so a rest of 0 bits is treated alike.
     const std::uint64_t all = h.bits >> (-length & 63), rest = all & ((std::uint64_t{1} << entry->rest) - 1);
     consume(h, length);
     first = h.place + entry->first;

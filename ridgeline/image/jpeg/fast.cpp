@@ -8,7 +8,7 @@
 namespace ridgeline::image {
 namespace {
 
-// libjpeg reads up to 8 bytes ahead, and the end of a file there is an error: nearer to it, it shall decide.
+// libjpeg reads up to 8 bytes ahead, and the end of a file there is an error: nearer to it, libjpeg decides.
 constexpr std::size_t kReadAhead = 64;
 // Positions in an index are 32 bits.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 31;
@@ -78,7 +78,7 @@ std::optional<ImageView> JpegFastDecoder::decode(std::span<const std::uint8_t> b
     const bool indexed = (known || made) && header_.restart_interval == 0;
     if (indexed) fingerprint_ = jpeg_fingerprint(bytes, header_.scan_begin);
     if (!indexed || !known || !fits(*known)) known = nullptr;
-    // An index that leads astray is put aside.
+    // A wrong index is not used.
     if (known && known->known_rows_ >= region_.mcu_rows.end && decode_rows_in_turns(*known)) {
       if (made && made != known) result = *known;
       if (made == known) made = nullptr;
@@ -94,7 +94,7 @@ std::optional<ImageView> JpegFastDecoder::decode(std::span<const std::uint8_t> b
   return ImageView{pixels_.get(), box.height, box.width, 3, static_cast<std::ptrdiff_t>(box.width) * 3};
 }
 
-// Up to column `stop` of the lane's row, which lies wholly inside or outside the region.
+// Up to column `stop` of the lane's row, which is completely inside or outside the region.
 void JpegFastDecoder::plan(Lane& lane, int stop) {
   EntropyStream& s = lane.stream;
   const bool stored = lane.row >= region_.mcu_rows.begin && lane.row < region_.mcu_rows.end &&
@@ -161,7 +161,7 @@ bool JpegFastDecoder::go_on(Lane& lane, const JpegIndex& index) {
   const bool last = lane.row + 1 == header_.mcu_rows() && columns.end == header_.mcu_columns();
   if (last && !ends_properly(lane, 0)) return false;
   if (columns.end == header_.mcu_columns() && lane.row + 1 < index.known_rows_) {
-    // What follows must be what the index says.
+    // The following data must match the index.
     const JpegIndex::Entry& next = index.at(lane.row + 1, 0);
     std::size_t cursor = 0;
     const std::uint64_t position = lane.stream.position();
@@ -199,7 +199,7 @@ bool JpegFastDecoder::decode_rows_in_turns(const JpegIndex& index) {
   }
 }
 
-// At a restart marker no whole byte may be left over, as libjpeg would warn of it.
+// At a restart marker no complete byte may be left over, as libjpeg would warn of it.
 bool JpegFastDecoder::restart(Lane& lane, std::size_t& segment) {
   const auto& begins = lane.data.segments();
   if (segment + 1 >= begins.size()) return false;
@@ -210,8 +210,8 @@ bool JpegFastDecoder::restart(Lane& lane, std::size_t& segment) {
   return true;
 }
 
-// Behind the last row of the region: with the image's last row, the end marker and nothing before it; otherwise an end
-// marker somewhere, beyond which libjpeg does not read, or data enough that it would not meet the file's end.
+// After the last row of the region: with the image's last row, directly the end marker; otherwise an end marker
+// somewhere, beyond which libjpeg does not read, or enough data that it would not reach the file's end.
 bool JpegFastDecoder::ends_properly(const Lane& lane, std::size_t segment) const {
   const auto& begins = lane.data.segments();
   const bool last = segment + 1 == begins.size();
@@ -223,8 +223,8 @@ bool JpegFastDecoder::ends_properly(const Lane& lane, std::size_t segment) const
   return last && marked && end - position < 8;
 }
 
-// A second stream, where there is enough for two: it begins where, by the mean length of what is left, the first one
-// will be when both have read as much.
+// A second stream, where there is enough data for two: it begins where, by the mean length of the rest, the first one
+// will be when both have read equally much.
 void JpegFastDecoder::look_ahead(const Lane& lane, int mcus_left) {
   constexpr int kLeast = 512;                // blocks for each: what it takes to fall into step is then a small part
   constexpr std::uint64_t kMost = 1u << 28;  // bytes: positions have 32 bits
@@ -265,7 +265,7 @@ bool JpegFastDecoder::decode_columns(Lane& lane, int stop) {
   return !s.failed;
 }
 
-// From the last row before the region that the index knows, or from the start.
+// From the last row before the region that the index has, or from the start.
 bool JpegFastDecoder::decode_from(const JpegIndex* index, JpegIndex* made) {
   made_rows_ = region_.box.top;
   Lane& lane = lanes_[0];

@@ -9,12 +9,12 @@ namespace {
 constexpr std::size_t kSlots = 8;
 
 unsigned advance_of(unsigned symbol) {
-  // As libjpeg: without a value only (15, 0) goes on, all others end the block.
+  // As libjpeg: without a value only (15, 0) continues, all others end the block.
   if ((symbol & 15) == 0 && symbol != 0xf0) return kEndOfBlock;
   return (symbol >> 4) + 1;
 }
 
-// Lists the codes: calls each(symbol, code, length) from the shortest on. False for a table that is none.
+// Lists the codes: calls each(symbol, code, length) from the shortest on. False for an invalid table.
 template <class Each>
 bool list_codes(const HuffmanSpec& spec, bool ac, LongCodes& codes, Each each) {
   unsigned code = 0;
@@ -87,8 +87,8 @@ bool build(const HuffmanSpec& spec, AcTable& table) {
   });
   if (!good) return false;
   fill(listed, n - listed, {});
-  // Pairs: an entry, and the one whose code and value lie in the bits behind it. What that adds to the entry is its
-  // length, its advance and its value; no sum leaves its field: lengths up to 11, advances up to 16 + kEndOfBlock.
+  // Pairs: an entry, and the one whose code and value follow in the bits. It adds its length, advance and value to the
+  // entry; no sum overflows its field: lengths up to 11, advances up to 16 + kEndOfBlock.
   constexpr auto added = std::bit_cast<std::uint64_t>(AcEntry{0xff, 0, 0, 0xff, 0, -1});
   for (unsigned i = 0, same = 1; i < n; i += same) {
     const auto entry = std::bit_cast<AcEntry>(single[i]);

@@ -31,7 +31,7 @@ HWY_INLINE std::uint8_t flat_pixel(int dc) {
   return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
 }
 
-// `blocks` flat ones side by side; false when one is out of range.
+// `blocks` flat blocks side by side; false when one is out of range.
 HWY_INLINE bool flat_blocks(const IdctRow& row, int at, int blocks) {
   for (int i = at; i < at + blocks; ++i) {
     const auto dc = static_cast<std::int16_t>(row.coefficients[64 * i] * row.quant[0]);
@@ -43,7 +43,7 @@ HWY_INLINE bool flat_blocks(const IdctRow& row, int at, int blocks) {
   return true;
 }
 
-// Up to here in zigzag order the coefficients lie in the first four rows and columns.
+// Up to here in zigzag order the coefficients are in the first four rows and columns.
 constexpr int kLastInFourRows = 9;
 
 // One block in each 128 bits: interleaving and packing work inside these and undo each other there (x86, NEON).
@@ -244,7 +244,7 @@ HWY_INLINE void exchange(const __m512i* block, V16* HWY_RESTRICT row) {
   row[3] = V16{_mm512_shuffle_i32x4(b, d, 0xdd)};
 }
 
-// Where each place of a block comes from: the inverse of kZigzag.
+// The source of each position of a block: the inverse of kZigzag.
 struct FromZigzag {
   alignas(64) std::int16_t at[64];
   constexpr FromZigzag() : at() {

@@ -27,11 +27,11 @@ void skip_input(j_decompress_ptr cinfo, long count) {
 
 void nothing(j_decompress_ptr) {}
 
-// The layouts for which decoding a part is known to be exact (tests compare each with the whole image).
+// The layouts for which decoding a region is known to be exact (tests compare each with the whole image).
 bool region_is_exact(const jpeg_decompress_struct& cinfo) {
   if (cinfo.arith_code) return false;
   if (cinfo.progressive_mode) {
-    // Scans that never came make libjpeg smooth across blocks, which a part would see otherwise.
+    // With missing scans libjpeg smooths across blocks, which would differ for a region.
     for (int c = 0; c < cinfo.num_components; ++c) {
       for (int i = 0; i < DCTSIZE2; ++i) {
         if (cinfo.coef_bits[c][i] != 0) return false;
@@ -109,7 +109,7 @@ struct JpegDecoder::State {
 };
 
 // A file that ends early is bad at once: libjpeg's own source would invent an end marker and paint the rest grey. Only
-// behind the last row, as in Pillow, does it not matter.
+// after the last row, as in Pillow, it does not matter.
 boolean JpegDecoder::State::file_ended(j_decompress_ptr cinfo) {
   State& self = *static_cast<State*>(cinfo->client_data);
   if (self.finishing) std::longjmp(self.errors.jump, kEndedAfterRows);
@@ -170,8 +170,8 @@ void JpegDecoder::State::read_pixels(const Box* wanted) {
   if (wanted && !inside(*wanted, {height, width})) return;  // crop() in decode() reports it
   full = !wanted || !region_is_exact(cinfo);
   if (!full) {
-    // Fancy upsampling looks one chroma sample beyond, and what libjpeg puts in place of a sample that it did not
-    // decode differs: one iMCU more on each side keeps that away from the box. Unscaled chroma needs none.
+    // Fancy upsampling reads one chroma sample beyond, and libjpeg's substitute for a sample that it did not decode
+    // differs: one iMCU more on each side keeps that away from the box. Unscaled chroma needs none.
     const int unit_width = cinfo.max_h_samp_factor * DCTSIZE, unit_height = cinfo.max_v_samp_factor * DCTSIZE;
     const bool subsampled = cinfo.max_h_samp_factor > 1 || cinfo.max_v_samp_factor > 1;
     const int margin = subsampled ? 1 : 0;

@@ -110,7 +110,7 @@ bool JpegPlanes::transform(int mcu_row, JpegRowBlocks& blocks) {
                         plane.stride};
       if (!inverse_dct(row)) return false;
       if (c == 0 || header.component[0].h == 1) continue;
-      // Interpolation looks one sample beyond the image's borders.
+      // Interpolation reads one sample beyond the image's borders.
       const int right = header.chroma_width() - region_.mcu_columns.begin * 8;
       for (int i = 0; i < 8; ++i, out += plane.stride) {
         if (region_.mcu_columns.begin == 0) out[-1] = out[0];

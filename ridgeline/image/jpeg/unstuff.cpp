@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ridgeline::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Copies up to the next marker or behind `end`; returns where it stopped in `in`, and in `written` where in `out`.
+// Copies up to the next marker or beyond `end`; returns where it stopped in `in`, and in `written` where in `out`.
 const std::uint8_t* copy_unstuffed(const std::uint8_t* in, const std::uint8_t* end, const std::uint8_t* file_end,
                                    std::uint8_t* out, std::uint8_t*& written, const std::uint8_t* out_base,
                                    std::vector<std::uint32_t>& removed) {

@@ -39,7 +39,7 @@ bool known_depth(int type, int depth) {
   }
 }
 
-// What follows the text that a NUL ends; the whole where there is none.
+// The bytes after the text that a NUL ends; all of them where there is no NUL.
 Bytes behind_name(Bytes data) {
   return data.subspan(static_cast<std::size_t>(std::find(data.begin(), data.end(), 0) - data.begin()));
 }
@@ -50,12 +50,12 @@ PngChunks::PngChunks(std::span<const std::uint8_t> file) : rest_(file.subspan(st
   for (bool first = true;; first = false) {
     const auto chunk = begin_chunk();
     if (!chunk) throw Error("[png] the file ends before its pixels");
-    // Where the header is not the first, read_header() would tell another size.
+    // Where the header is not the first, read_header() would return another size.
     if ((chunk->name == "IHDR") != first)
       throw Error(first ? "[png] no IHDR chunk at the start" : "[png] a second IHDR chunk");
     if (chunk->name == "IDAT") {
       left_ = chunk->bytes;
-      // An image without a frame of its own comes before the frames.
+      // An image that is not a frame comes before the frames.
       animated_ = frames_ > 0 && (frames_ > 1 || !number_);
       return;
     }
@@ -114,7 +114,7 @@ void PngChunks::read_header(Bytes data) {
   }
 }
 
-// Chunks that we do not read, but whose damage is damage to Pillow.
+// Chunks that we do not read, but whose damage is an error in Pillow.
 void PngChunks::check(const Chunk& chunk, Bytes data) {
   const std::string_view name = chunk.name;
   const auto at_least = [&](std::size_t bytes) {
@@ -166,7 +166,7 @@ void PngChunks::check_frame(Bytes data) {
   const std::uint64_t left = big_endian(data.subspan(12)), top = big_endian(data.subspan(16));
   if (left + width > header_.width || top + height > header_.height)
     throw Error("[png] a frame of the animation lies outside of the image");
-  // That of a later frame is not read. Pillow puts a smaller first frame into its place.
+  // The header of a later frame is not read. Pillow puts a smaller first frame at its position.
   if (!finishing_ && (width != header_.width || height != header_.height))
     throw Error("[png] the first frame of the animation is not the whole image");
 }

@@ -17,7 +17,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr unsigned kLookupBits = 11, kDistanceBits = 9, kLongest = 15;
 constexpr std::size_t kLiterals = 288, kDistances = 32, kEndSymbol = 256;
 
-// What the next bits are. From the lowest: 8 bits for the bits that the code takes, 8 for the kind, 16 for the value. A
+// The meaning of the next bits. From the lowest: 8 bits for the length of the code, 8 for the kind, 16 for the value. A
 // kind of 1 or 2 is so many literals, which are the value; kLengths and more is a length or a distance, of which the
 // value is the base and the rest of the kind the number of extra bits; 0 is a code that the look-up does not hold.
 using Entry = std::uint32_t;
@@ -51,7 +51,7 @@ struct Symbols {
 };
 constexpr Symbols kSymbols;
 
-// The next bits are the lowest ones of `value`, `count` of them; what lies above these is zero or what comes next.
+// The next bits are the lowest ones of `value`, `count` of them; the bits above are zero or those that follow.
 struct Bits {
   const std::uint8_t* base;
   const std::uint8_t* next;
@@ -91,7 +91,7 @@ unsigned reversed(unsigned code, unsigned length) {
   return result;
 }
 
-// One code: its look-up by the next kBits bits, and the rest by its order.
+// One code: its look-up table by the next kBits bits, and longer codes in order.
 template <unsigned kBits, std::size_t kMost>
 struct Code {
   std::array<Entry, std::size_t{1} << kBits> entry;
@@ -222,7 +222,7 @@ HWY_INLINE void copy_match(std::uint8_t* to, std::size_t distance, std::size_t l
   }
 }
 
-// One block's symbols. Null: not a good one; otherwise where the data now ends.
+// One block's symbols. Null: an invalid block; otherwise the new end of the data.
 std::uint8_t* read_symbols(Bits& given, const Tables& tables, std::uint8_t* begin, std::uint8_t* out,
                            const std::uint8_t* end) {
   Bits bits = given;  // in registers
@@ -239,7 +239,7 @@ std::uint8_t* read_symbols(Bits& given, const Tables& tables, std::uint8_t* begi
     bits.refill();
     if (HWY_UNLIKELY(bits.next > bits.limit || out > end)) return nullptr;
     Entry e = literals[bits.value & mask];
-    // Three look-ups take at most 33 of the 56 bits; what follows them fills up again.
+    // Three look-ups take at most 33 of the 56 bits; the code after them refills.
     if (literal(e)) {
       put(e);
       e = literals[bits.value & mask];

@@ -16,7 +16,7 @@
 namespace ridgeline::image {
 namespace {
 
-// Where the pixels of one pass lie: Adam7's seven, or the one of an image without passes.
+// Where the pixels of one pass are: Adam7's seven, or the one of an image without passes.
 struct Pass {
   std::uint32_t top, left, row_step, column_step;
 };
@@ -34,8 +34,8 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // False when the stream has ended, with this row or before. A stream without an end is an Error, except for what lies
-  // behind the last row asked for.
+  // False when the stream has ended, with this row or before. A stream without an end is an Error, except after the
+  // last requested row.
   bool read(std::span<std::uint8_t> row) {
     stream_.next_out = row.data();
     stream_.avail_out = static_cast<uInt>(row.size());
@@ -78,7 +78,7 @@ class Rows {
     memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(size_ + kInflateSlack);
   }
 
-  // Reads as many as the stream gives. It has not more than `most` bytes.
+  // Reads as many as the stream gives. It has at most `most` bytes.
   void read(PngChunks& chunks, std::size_t most) {
     if (read_at_once(chunks, most)) return;
     Inflater inflater(chunks);
@@ -92,7 +92,7 @@ class Rows {
     }
   }
 
-  // What is missing behind a whole row stays as it is.
+  // What is missing after a complete row stays unchanged.
   void unpack(const PngUnpacker& unpacker, const PngHeader& header, Image& image) {
     const int pixel_bytes = std::max(1, png_pixel_bits(header) / 8);
     const std::vector<std::uint8_t> zeros(png_row_bytes(header, header.width));
@@ -119,7 +119,7 @@ class Rows {
     std::size_t bytes;  // of a row, behind its filter
   };
 
-  // A whole stream of the right size, in about half of zlib's time; else false, and `chunks` is where it was.
+  // A complete stream of the right size, in about half of zlib's time; else false, and `chunks` is where it was.
   bool read_at_once(PngChunks& chunks, std::size_t most) {
     std::vector<std::uint8_t> stream;
     stream.reserve(most + kInflateSlack);
@@ -133,7 +133,7 @@ class Rows {
     stream.resize(bytes + kInflateSlack);
     const auto found = inflate_whole({stream.data(), bytes}, {memory_.get(), size_});
     if (!found) return false;
-    // As many pieces are taken as zlib would ask for to fill the last row: what lies behind them is judged otherwise.
+    // As many pieces are taken as zlib would ask for to fill the last row: later ones are judged differently.
     const auto piece_of = [&](std::size_t end) {
       return std::lower_bound(ends.begin(), ends.end(), end) - ends.begin();
     };

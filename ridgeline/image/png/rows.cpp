@@ -17,7 +17,7 @@ int samples_of(int type) {
   }
 }
 
-// A pixel's bytes, computed with side by side.
+// A pixel's bytes, computed in parallel.
 using Lanes = std::int16_t __attribute__((vector_size(16)));
 using ByteLanes = std::uint8_t __attribute__((vector_size(8)));
 
@@ -28,8 +28,8 @@ std::uint64_t word(const std::uint8_t* p) {
   return value;
 }
 
-// N bytes in a register. Pieces of whole words: bytes that are put together in memory cannot be read from there as one
-// until the processor has written them, which costs more than all of the arithmetic.
+// N bytes in a register. Pieces of full words: bytes that are combined in memory cannot be read as one word until the
+// processor has written them, which costs more than all of the arithmetic.
 template <int N>
 std::uint64_t bytes_at(const std::uint8_t* p) {
   if constexpr (N == 1) return *p;
@@ -48,7 +48,7 @@ Lanes load(const std::uint8_t* p) {
   return __builtin_convertvector(bytes, Lanes);
 }
 
-// Stores the values modulo 256, as PNG has it, and returns them.
+// Stores the values modulo 256, as in PNG, and returns them.
 template <int N>
 Lanes store(Lanes value, std::uint8_t* p) {
   value &= 255;

@@ -1,5 +1,5 @@
-// The across pass of the resizer for AVX-512: sixteen result pixels at a time, whose source pixels are brought together
-// by permutations of a row of four-byte pixels.
+// The across pass of the resizer for AVX-512: sixteen result pixels at a time, whose source pixels are gathered by
+// permutations of a row of four-byte pixels.
 #include <algorithm>
 
 #include "ridgeline/image/resample/passes.h"
@@ -55,7 +55,7 @@ void plan_by_16(const AcrossRows& job, AcrossForms& forms) {
   plan.blocks.clear();
   plan.weights.clear();
   plan.fits = make_blocks(job.weights, forms.pairs, plan);
-  // Windows and taps reach behind the row's end; weights are zero there.
+  // Windows and taps reach beyond the row's end; weights are zero there.
   if (plan.fits) plan.row.resize(static_cast<std::size_t>(job.in_width + job.weights.taps + 4 * kLanes));
   plan.made = true;
 }

@@ -99,7 +99,7 @@ bool make_blocks(const AxisWeights& axis, AcrossByBytes& form) {
   return true;
 }
 
-// 64 bytes of a row, zeros from its end on: `left` bytes of it are there.
+// 64 bytes of a row, zeros from its end on: it has `left` bytes.
 template <bool kInside>
 HWY_INLINE __m512i load(const std::uint8_t* p, std::ptrdiff_t left) {
   if constexpr (kInside) {
@@ -121,7 +121,7 @@ struct Window {
   }
 };
 
-// Where the bytes of sixteen pixels lie after their packing: in each 128 bits four of red, of green, of blue.
+// Where the bytes of sixteen pixels are after packing: in each 128 bits four of red, of green, of blue.
 struct Packed {
   alignas(64) std::uint8_t at[64];
   constexpr Packed() : at() {
@@ -190,7 +190,7 @@ bool across_by_bytes(const AcrossRows& job, AcrossByBytes& form) {
   for (int y = 0; y < job.rows; ++y) {
     const std::uint8_t* in = job.in + y * job.in_stride;
     std::uint8_t* out = job.out + y * job.out_stride;
-    // Windows reach behind a row's end, where weights are zero: into the next row, if there is one.
+    // Windows reach beyond a row's end, where weights are zero: into the next row, if there is one.
     if (y + 1 < job.rows && form.reach <= job.in_stride + bytes) {
       one_row<true>(form, in, bytes, out);
     } else {
@@ -224,7 +224,7 @@ HWY_INLINE Columns side_by_side(__m512i r0, __m512i r1, __m512i r2, __m512i r3) 
           _mm512_unpacklo_epi16(high01, high23), _mm512_unpackhi_epi16(high01, high23)};
 }
 
-// The rows k to k + 3 that a position reads. Behind the last one it comes again: weights are zero there.
+// The rows k to k + 3 that a position reads. After the last one it is repeated: weights are zero there.
 struct FourRows {
   const std::uint8_t *r0, *r1, *r2, *r3;
   FourRows(const DownRow& job, int k, int count)
@@ -258,7 +258,7 @@ HWY_INLINE __m512i from_four(const FourRows& rows, const Digits& w, std::size_t 
                 weigh(c.part2, w.high, w.middle, w.low), weigh(c.part3, w.high, w.middle, w.low));
 }
 
-// From any number.
+// From any number of rows.
 template <bool kWhole>
 HWY_INLINE __m512i from_more(const DownRow& job, const std::uint32_t* words, std::size_t at, std::ptrdiff_t left) {
   const int count = job.weights.count[job.y];

@@ -81,7 +81,7 @@ void OpencvResampler::run_mean(const ImageView& part, std::uint8_t* out, std::pt
           const std::uint8_t* p = part.pixel(top + y, left) + c;
           for (int x = 0; x < columns; ++x) sum += p[x * part.channels];
         }
-        // OpenCV halves by whole numbers and rounds up, all else it multiplies in float and rounds to even.
+        // OpenCV halves in integers and rounds up; everything else it multiplies in float and rounds to even.
         *to++ = rows == 2 && columns == 2
                     ? static_cast<std::uint8_t>((sum + 2) >> 2)
                     : clipped(round_half_even(static_cast<double>(static_cast<float>(sum) * share)));

@@ -35,7 +35,7 @@ void nearest_axis(int in, double scale, int begin, int end, OpencvAxis& axis) {
 }
 
 // Positions in float as OpenCV has them. Taps beyond the border repeat its pixel: their weights are added to it, which
-// whole numbers allow; only the two rows of the linear rule, whose products are cut one by one, keep their own.
+// integers allow; only the two rows of the linear rule, whose products are truncated one by one, keep their own.
 void weighted_axis(OpencvRule rule, bool area_grid, int in, double scale, double inverse, int begin, int end,
                    OpencvAxis& axis) {
   axis.taps = rule == OpencvRule::cubic ? 4 : 2;

@@ -154,7 +154,7 @@ void Resizer::run(const ImageView& part, RowSink& sink) {
 
 ImageView Resizer::run_across(const ImageView& part) {
   if (!across_.needed) return part;
-  // Rows begin with a cache line, so that the pass down loads whole ones.
+  // Rows begin at a cache line, so that the pass down loads full ones.
   constexpr std::ptrdiff_t kLine = 64;
   const std::ptrdiff_t bytes = static_cast<std::ptrdiff_t>(window_.width) * part.channels + kRowSlack;
   const std::ptrdiff_t stride = (bytes + kLine - 1) / kLine * kLine;

@@ -40,7 +40,7 @@ std::int32_t to_fixed(double w) {
   return static_cast<std::int32_t>(w < 0 ? -0.5 + w * one : 0.5 + w * one);
 }
 
-// The filter is known when this is compiled: a call for every tap takes longer than the tap.
+// The filter is a compile-time constant: a call for every tap takes longer than the tap.
 template <double (*value)(double)>
 void weights_by(double filter_support, int in, float box_begin, float box_end, int out, int begin, int end,
                 Resizer::Axis& axis) {

@@ -25,13 +25,13 @@ std::string reason_of(VP8StatusCode status) {
   }
 }
 
-// The chunks of a whole file; null where they are not in order. The bytes are borrowed.
+// The chunks of a file; null where they are not in order. The bytes are borrowed.
 Parts parts_of(Bytes bytes) {
   const WebPData data{bytes.data(), bytes.size()};
   return {WebPDemux(&data), WebPDemuxDelete};
 }
 
-// One picture of a file, where it lies on the canvas.
+// One picture of a file, at its position on the canvas.
 class Picture {
  public:
   Picture(const WebPDemuxer* parts, int number) { found_ = WebPDemuxGetFrame(parts, number, &place_) != 0; }
@@ -50,7 +50,7 @@ class Picture {
         config.input.width != place_.width || config.input.height != place_.height)
       throw Error("[webp] damaged file: a picture that does not fit its canvas");
     std::uint8_t* to = canvas.row(place_.y_offset) + 3 * static_cast<std::ptrdiff_t>(place_.x_offset);
-    // Alpha is read, too, where there is any: its verdict counts, as in Pillow.
+    // Alpha is read, too, where there is any: its errors count, as in Pillow.
     const int channels = config.input.has_alpha != 0 ? 4 : 3;
     std::vector<std::uint8_t> with_alpha;
     config.output.colorspace = channels == 4 ? MODE_RGBA : MODE_RGB;
