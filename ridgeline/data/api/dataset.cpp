@@ -148,19 +148,19 @@ std::int64_t Dataset::size() const { return rows_of(graph_); }
 
 namespace {
 
-// nullopt where the number of batches does not tell that of samples.
+// nullopt where the number of batches does not determine that of samples.
 std::optional<std::int64_t> samples_of(const DataGraph& graph) {
   const Node* batch = batch_node(graph);
   const std::map<std::string, std::int64_t> sizes = sizes_of(graph);
   const std::int64_t rows = sizes.at(graph.output().id);
   if (!batch || rows == kForever) return rows;
   if (batch->op != node_name::kBatch || rows == kUnknown) return kUnknown;
-  // Batches above the batch node can be rearranged or repeated, and one of them may be short: count them where they can
-  // be told apart, below that node, and otherwise by their number.
+  // Batches above the batch node can be rearranged or repeated, and one of them may be short: so samples are counted
+  // below that node where possible, and otherwise by the number of batches.
   const std::int64_t size = batch_capacity(*batch), below = sizes.at(batch->inputs[0]);
   const bool drop = arg<bool>(batch->args, "drop_remainder");
   if (batch->id == graph.output().id && !drop) return below;
-  // Where ranks share rows out, one may have fewer than its batches hold.
+  // Where rows are sharded over ranks, one may have fewer than its batches hold.
   const auto full = [&] { return rows_product(batch->op, sizes.at(batch->id), size) == below; };
   if (drop || below == kForever || full()) return rows_product(batch->op, rows, size);
   const DataGraph pushed = push_down(drop_no_ops(graph));
@@ -197,7 +197,7 @@ std::int64_t Dataset::repeat_count() const {
 
 Schema Dataset::columns() const { return schema_of(graph_); }
 
-// Of several sources, the greatest number that one of them knows.
+// Of several sources, the greatest known number.
 std::int64_t Dataset::num_classes() const {
   std::int64_t all = 0;
   std::string unknown;

@@ -73,8 +73,8 @@ void list_operations(const std::vector<Transform>& operations, const std::string
   }
 }
 
-// Asks a rule of a node; nothing where the answer lies in files that must not be opened. Sources then have no handle to
-// open them by.
+// Asks a rule of a node; nothing where the answer would need files that must not be opened. Sources then have no
+// handle.
 template <class F>
 auto unless_in_files(bool open_files, F&& ask) -> std::optional<decltype(ask())> {
   if (open_files) return ask();

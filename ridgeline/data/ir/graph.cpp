@@ -43,14 +43,14 @@ void clear_taken(std::vector<Transform>& operations, const std::set<std::string>
   }
 }
 
-// Names aside, which absorb() gives anew where they are taken.
+// Ignoring names, which absorb() replaces where they are taken.
 bool same_operations(const std::vector<Transform>& a, const std::vector<Transform>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Transform& x, const Transform& y) {
     return x.op == y.op && x.args == y.args && same_operations(x.operations, y.operations);
   });
 }
 
-// Whether both are the same node of two graphs: made by one call, and not changed in one of them since.
+// Whether both are the same node of two graphs: made by one call, and unchanged since.
 bool same_node(const Node& a, const Node& b) {
   return a.origin != 0 && a.origin == b.origin && a.op == b.op && a.inputs == b.inputs && a.args == b.args &&
          same_operations(a.operations, b.operations);

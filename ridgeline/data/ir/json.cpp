@@ -26,7 +26,7 @@ constexpr int kVersion = 1;
 
 // ---- writing
 
-// What the JSON is for: to be read again, or one of the two hashes.
+// What the JSON is for: a file, or one of the two hashes.
 enum class Form { file, hash_of_run, hash_of_part };
 
 // Paths and class names are bytes and need not be UTF-8, as JSON must be: a hash then takes theirs.
@@ -197,7 +197,7 @@ NamedTensor read_tensor(const json& value, const std::string& what) {
   return out;
 }
 
-// The reverse of argument_json(); nothing for what is no text.
+// The reverse of argument_json(); nothing for other values.
 std::optional<std::string> text_from(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_object() || value.size() != 1 || !value.contains("base64") || !value.at("base64").is_string())
@@ -352,9 +352,9 @@ DataGraph graph_from_json(const std::string& text) {
 
 namespace {
 
-// Which rank reads which part does not show in what all ranks read together: shards of `count` parts in batches of
-// `size` are written as one part in batches of count * size, if nothing between them depends on the part, and nothing
-// mixes the samples of a batch: a mixed sample's partner is one of its rank.
+// All ranks together read the same whichever rank reads which shard: `count` shards in batches of `size` are written as
+// one shard in batches of count * size, if nothing between them depends on the shard, and nothing mixes the samples of
+// a batch: a mixed sample's partner is on its own rank.
 void fold_shards(DataGraph& graph) {
   for (Node& batch : graph.nodes) {
     if (batch.op != node_name::kBatch || !batch.operations.empty()) continue;
@@ -372,7 +372,7 @@ void fold_shards(DataGraph& graph) {
 
 }  // namespace
 
-// Nodes by their place instead of the ids, which are only names.
+// Nodes by their position instead of ids, which are only names.
 std::uint64_t graph_hash(const DataGraph& given, HashOf of) {
   DataGraph graph = given;
   if (of == HashOf::run) fold_shards(graph);

@@ -94,7 +94,7 @@ std::string name_with_article(ArgType type) {
 
 namespace {
 
-// No rule takes infinity or what is no number, and JSON has neither.
+// No rule accepts infinity or NaN, and JSON has neither.
 void check_finite(const std::string& op, const std::string& name, const Value& value) {
   const auto check = [&](double number) {
     if (!std::isfinite(number)) throw Error(fmt::format("[{}] {} must be finite, it is {}", op, name, number));

@@ -13,7 +13,7 @@ struct Crossing {
   int direction;
 };
 
-// Distance from a whole number, 0 to 1 and back, as a wave from -1 to 1 with steep flanks.
+// Distance from an integer, 0 to 1 and back, as a wave from -1 to 1 with steep flanks.
 float wave(float u) {
   const float triangle = std::fabs(u - std::floor(u) - 0.5f) * 4.0f - 1.0f;
   return std::clamp(triangle * 3.0f, -1.0f, 1.0f);

@@ -77,7 +77,7 @@ std::int64_t shards_for(const ClassFolders& found, std::int64_t asked, std::int6
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes / kShardBytes), 1, std::min(most, files));
 }
 
-// The shards lie in a hidden folder of the output until publish(): a run that ends before leaves none.
+// The shards are in a hidden folder of the output until publish(): a run that ends before leaves none.
 class Maker {
  public:
   Maker(const fs::path& out, const MakeTFRecordOptions& options, MakeTFRecordReport& report, std::int64_t total)
@@ -162,7 +162,7 @@ void check_out(const fs::path& out) {
   }
 }
 
-// The images of a part; only class folders are packed.
+// The images of a split; only class folders are packed.
 const ClassFolders& images_of(const DataPart& part) {
   if (part.layout == Layout::records || part.layout == Layout::packed)
     throw Error(fmt::format("[make tfrecord] {} holds {} already", part.dir, name_of(part.layout)));
@@ -175,7 +175,7 @@ const ClassFolders& images_of(const DataPart& part) {
   return *part.folders;
 }
 
-// Those of the validation part, with the labels that training gives classes of these names.
+// Those of the validation split, with the training's labels for classes of these names.
 ClassFolders with_labels_of(const FoundData& found, const DataPart& part, const std::vector<std::string>& classes) {
   if (part.layout != Layout::class_folders || !part.refusal.empty() || part.images == 0) images_of(part);
   NamedLabels named = labels_by_names(found, part, classes);

@@ -1,4 +1,4 @@
-// MindData's nodes of one input, and what has no counterpart on either side.
+// MindData's nodes of one input, and nodes without a counterpart on either side.
 #include <map>
 
 #include "ridgeline/data/minddata/forms.h"

@@ -129,7 +129,7 @@ std::string MindDataReader::join(const MindDataTree& object, const std::string& 
     object.check_keys({"op_type", "children"});
     return graph_.add({.op = "zip", .inputs = std::move(inputs)});
   }
-  // The last two keys say which rows a sampler that shares out may take: without one they say nothing.
+  // The last two keys restrict the rows of a distributing sampler: without one they have no effect.
   const std::vector<MindDataField> keys{
       {"sampler", ""}, {"children_flag_and_nums", ""}, {"children_start_end_index", ""}};
   fields(object, {"Concat", "concat", keys}, {}, {"op_type", "children"});

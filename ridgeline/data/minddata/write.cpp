@@ -1,5 +1,5 @@
 // A data graph as MindData's tree. Looks at the columns of the graph first (Decode is explicit there), writes, reads
-// the result back and compares: what would come back as something else is an Error.
+// the result back and compares: a difference is an Error.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ class Writer {
     throw InternalError("no such rule");
   }
 
-  // All fields of a form; every argument of ours is in one of them or has its default.
+  // All fields of an entry; every argument of ours is in one of them or has its default.
   json fields(const MindDataForm& form, const Args& args, const std::vector<ArgSpec>& specs,
               const std::vector<std::string>& settled = {}) const {
     json out = json::object();
@@ -248,7 +248,7 @@ class Writer {
       const Texts& classes = arg<Texts>(node.args, "classes");
       const Integers& labels = arg<Integers>(node.args, "labels");
       for (std::size_t i = 0; i < classes.size(); ++i) out["class_indexing"][classes[i]] = labels[i];
-      // MindData's empty list takes every file; ours stands for those that can be decoded.
+      // MindData's empty list takes every file; ours for those that can be decoded.
       out["extensions"] = extensions == image_extensions() ? Texts{} : extensions;
       if (options_.release == MindDataRelease::current) out["recursive"] = false;
       return out;

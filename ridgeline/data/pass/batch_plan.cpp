@@ -13,7 +13,7 @@ namespace {
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment; }
 
-// 0 stands for what is chosen without the hint.
+// 0: the value without the hint.
 std::int64_t hint_or(const Node& node, const char* name, std::int64_t otherwise) {
   const auto found = node.hints.find(name);
   return found == node.hints.end() || found->second == 0 ? otherwise : found->second;

@@ -10,7 +10,7 @@
 namespace ridgeline::data {
 namespace {
 
-// Rows that cost less than a lock or a look at the clock are taken several at a time: small values, nothing to decode.
+// Rows that cost less than a lock or a look at the clock are taken several at a time: small values without decoding.
 constexpr std::int64_t kCheapRows = 64;
 constexpr std::size_t kCheapRowBytes = 4096;
 

@@ -6,7 +6,7 @@
 namespace ridgeline::data {
 namespace {
 
-// The map right below `node`, if nobody else reads it and both transform the same columns; else null.
+// The map right below `node`, if nothing else reads it and both transform the same columns; else null.
 Node* mergeable_input(DataGraph& graph, const Node& node) {
   if (node.op != node_name::kMap) return nullptr;
   Node& input = graph.node(node.inputs[0]);

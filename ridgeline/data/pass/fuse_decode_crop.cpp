@@ -6,7 +6,7 @@
 namespace ridgeline::data {
 namespace {
 
-// The transform that stands for the first of these operations, or null.
+// The transform that replaces the first of these operations, or null.
 const TransformEntry* fusing(std::span<const Transform> operations) {
   for (const TransformEntry& entry : transform_table()) {
     const std::size_t count = entry.fuses.size();

@@ -13,7 +13,7 @@ bool contains(const Texts& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Makes it give those of its columns that are in `kept`, in its own order, which is returned.
+// Makes it return those of its columns that are in `kept`, in its own order, which is returned.
 Texts choose(Node& source, const Texts& kept) {
   const Schema schema = node_entry(source.op).schema(source, {});
   Texts wanted;
@@ -28,8 +28,8 @@ Texts choose(Node& source, const Texts& kept) {
   return wanted;
 }
 
-// Whether `project` may as well lie below, where the columns are `schema`: what makes, changes or tests no column that
-// it drops, and goes by none.
+// Whether `project` may be moved below a node, where the columns are `schema`: a node that makes, changes, tests or
+// depends on no dropped column.
 bool can_cross(const Node& project, const Node& below, const Schema& schema) {
   const Texts& kept = arg<Texts>(project.args, "columns");
   switch (node_entry(below.op).kind) {
@@ -43,7 +43,7 @@ bool can_cross(const Node& project, const Node& below, const Schema& schema) {
   }
 }
 
-// The source that `project` can be brought down to, or null. Nobody else may read it or what lies between.
+// The source that `project` can be brought down to, or null. Nothing else may read it or the nodes between.
 Node* reachable_source(DataGraph& graph, const Node& project) {
   const std::map<std::string, Schema> schemas = schemas_of(graph);
   for (Node* below = &graph.node(project.inputs[0]);; below = &graph.node(below->inputs[0])) {

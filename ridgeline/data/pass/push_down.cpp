@@ -10,7 +10,7 @@ namespace ridgeline::data {
 namespace {
 
 // take(n) and skip(n) of batches are take(n * size) and skip(n * size) of samples, also with a short last batch.
-// Batches that are operated on as a whole draw by their number, which must stay.
+// Batch operations draw by the batch's number, which must stay.
 bool can_cross_batch(const Node& upper, const Node& batch) {
   if ((upper.op != node_name::kTake && upper.op != node_name::kSkip) || batch.op != node_name::kBatch ||
       !batch.operations.empty())
@@ -19,7 +19,7 @@ bool can_cross_batch(const Node& upper, const Node& batch) {
   return count <= std::numeric_limits<std::int64_t>::max() / arg<std::int64_t>(batch.args, "size");
 }
 
-// What looks into a column crosses maps that leave it alone.
+// A node that reads a column crosses maps that leave it unchanged.
 bool can_cross_map(const Node& node, const Node& map) {
   const NodeEntry& entry = node_entry(node.op);
   if (entry.kind == NodeKind::filter) return !touches(map, arg<std::string>(node.args, "column"));

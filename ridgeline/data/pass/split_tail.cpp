@@ -10,7 +10,7 @@
 namespace ridgeline::data {
 namespace {
 
-// A map of its own for graphs without one, so that raw batches always have the column flip.
+// A new map for graphs without one, so that raw batches always have the column flip.
 Node& add_map(DataGraph& graph) {
   const Node* batch = batch_node(graph);
   const std::string below = batch ? batch->inputs[0] : graph.output().id;
@@ -37,12 +37,12 @@ DataGraph split_tail(DataGraph graph) {
   Node* map = last_map(graph);
   if (!map) map = &add_map(graph);
   Tail tail = cut_tail(graph);
-  // Samples are mixed as they will be seen: then the flip stays with the workers.
+  // Samples are mixed as they will be seen: then the flip stays in the workers.
   if (const Node* batch = batch_node(graph); batch && !batch->operations.empty() && tail.flip) {
     map->operations.push_back(*std::move(tail.flip));
     tail.flip.reset();
   }
-  // Looked at before draw_flip asks for pixels, whose error would not say why.
+  // Checked before draw_flip requires pixels, whose error would not say why.
   const Schema schema = schemas_of(graph).at(map->id);
   if (const Column* image = find_column(schema, kImageColumn);
       image && image->dtype != DType::u8 && image->dtype != DType::bytes) {

@@ -9,7 +9,7 @@
 namespace ridgeline::data {
 namespace {
 
-// Whether the node looks at what the tail of a map below it changes: a filter at finished images, or anything at boxes,
+// Whether the node reads what the tail of a map below it changes: a filter at finished images, or anything at boxes,
 // which a flip must have turned already.
 bool reads_tail(const Node& node) {
   if (node.op == node_name::kFilter) {
@@ -20,8 +20,8 @@ bool reads_tail(const Node& node) {
   return std::any_of(columns.begin(), columns.end(), follows_image);
 }
 
-// The maps of the image, from the batch down to where the pixels come from: order nodes, filters by other columns and
-// maps of other columns lie between them.
+// The maps of the image, from the batch down to the origin of the pixels: order nodes, filters by other columns and
+// maps of other columns may be between them.
 std::vector<std::string> image_maps(const DataGraph& graph) {
   std::vector<std::string> maps;
   for (const Node* node : trunk_of(graph)) {

@@ -14,10 +14,10 @@ class Marker {
  public:
   explicit Marker(DataGraph& graph) : graph_(graph), schemas_(schemas_of(graph)) {}
 
-  // `columns` of the rows of `id` end in the batch as they are there.
+  // `columns` of the rows of `id` are in the batch unchanged.
   void mark(const std::string& id, const Texts& columns) {
     Node& node = graph_.node(id);
-    // What several read is kept for all of them; one may read it twice.
+    // A result with several readers is kept for all of them; one may read it twice.
     if (columns.empty() || readers_of(graph_, id).size() > 1 || !marked_.emplace(id, columns).second) return;
     switch (node_entry(node.op).kind) {
       case NodeKind::source:

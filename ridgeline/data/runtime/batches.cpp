@@ -51,8 +51,8 @@ struct BucketRule {
   std::size_t column = 0;
 };
 
-// A batch is due when its bucket is full; at the end of an epoch the buckets give what they have, from the shortest on.
-// A row that cannot be made has length 0; its error is met where the batch is filled.
+// A batch is due when its bucket is full; at the end of an epoch the buckets are emptied, from the shortest on. A row
+// that cannot be made has length 0; its error is raised where the batch is filled.
 class FullBuckets : public RowScan<std::int64_t> {
  public:
   struct Batch {

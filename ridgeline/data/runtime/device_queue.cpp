@@ -55,7 +55,7 @@ void DeviceQueue::run() {
     changed_.notify_all();
     changed_.wait(lock, [&] { return closing_ || (!stopped_ && static_cast<std::int64_t>(queue_.size()) < depth_); });
     if (closing_) break;
-    // Nobody else lends: a slot that is there now stays until next().
+    // There is no other consumer: a slot that is free now stays free until next().
     starved_ = !iterator_.has_room();
     if (starved_) {
       changed_.notify_all();

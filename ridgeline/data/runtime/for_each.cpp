@@ -18,7 +18,7 @@ namespace {
 
 // Pieces between two calls of `progress`.
 constexpr std::int64_t kProgress = 32;
-// Each has a stack and buffers; a number beyond is a slip.
+// Each has a stack and buffers; a larger number is a typing error.
 constexpr int kMostWorkers = 4096;
 
 }  // namespace

@@ -43,7 +43,7 @@ void Iterator::State::check(const IteratorState& state) const {
         "size or source differ)",
         state.graph_hash, hash));
   }
-  // The caller set one: a state with another is not his.
+  // The caller set one: a state with another is not the caller's.
   if (options.seed && *options.seed != state.seed)
     throw Error(fmt::format("[data state] was saved with seed {}, this run has seed {}", state.seed, *options.seed));
 }
@@ -130,7 +130,7 @@ std::optional<Batch> Iterator::State::take() {
   return Batch(std::make_unique<BatchLease>(ring, slot));
 }
 
-// Where it throws, the run is over, and `position` is where it stood.
+// Where it throws, the run is over, and `position` is its last state.
 template <class F>
 void Iterator::State::call(const IteratorState& position, F&& callback) {
   try {
@@ -148,7 +148,7 @@ std::optional<Batch> Iterator::State::take_with_callbacks() {
   const IteratorState before = ring->state();
   call(before, [&] { callbacks.finish_step(); });
   std::optional<Batch> batch = take();
-  // A batch whose step cannot begin is not delivered: `before` is the state that leads to it again.
+  // A batch whose step cannot begin is not delivered: `before` is the state from which it is repeated.
   call(before, [&] {
     if (batch)
       callbacks.start_step(batch->epoch(), batch->index(), batch->last_of_epoch());

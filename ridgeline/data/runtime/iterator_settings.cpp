@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::min();
 
-// As the table holds a field's type.
+// The type in which the table holds a field.
 template <class T>
 Value value_of(const T& field) {
   if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string> || std::is_same_v<T, Texts>) {

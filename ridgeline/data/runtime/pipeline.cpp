@@ -15,7 +15,7 @@
 namespace ridgeline::data {
 namespace {
 
-// What split_tail took off: the difference between the graph before and after it.
+// What split_tail split off: the difference between the graph before and after it.
 ImageTail tail_between(const DataGraph& before, const DataGraph& after) {
   ImageTail tail;
   const auto find = [](const DataGraph& graph, const auto& test) -> const Transform* {
@@ -38,7 +38,7 @@ ImageTail tail_between(const DataGraph& before, const DataGraph& after) {
   return tail;
 }
 
-// A stream lets go of old rows where new ones are asked for: there, no row is looked at before its time.
+// A stream drops old rows when new ones are read: there, no row may be read ahead.
 bool may_look_ahead(const DataGraph& graph) {
   const std::vector<const Node*> sources = sources_of(graph);
   return std::none_of(sources.begin(), sources.end(), [](const Node* node) { return source_of(*node).in_turn(); });
@@ -106,7 +106,7 @@ class TreeBuilder {
     return read_label(source_of(input), row);
   }
 
-  // Another graph below, another rank's part, other files or other content of them, other code: another key.
+  // Another graph below, another rank's shard, other files or other contents, other code: another key.
   std::string cache_key(const Node& node) const {
     if (arg<std::string>(node.args, "directory").empty()) return "";
     DataGraph below = graph_;
@@ -146,7 +146,7 @@ class TreeBuilder {
   int places_ = 0;
 };
 
-// The graph with what the caller wants instead of its hints.
+// The graph with the caller's options instead of its hints.
 DataGraph tuned(DataGraph graph, const IteratorOptions& options) {
   const Node* batch = data::batch_node(graph);
   if (!batch) return graph;
@@ -165,7 +165,7 @@ Pipeline::Pipeline(const Dataset& dataset, const IteratorOptions& options)
   for (const Node* node : sources_of(dataset.graph())) {
     sources.nodes.push_back(*node);
     sources.nodes.back().hints.clear();
-    // Data in memory is not what tells its files apart, and would be long.
+    // Data in memory does not identify its files, and would be long.
     std::erase_if(sources.nodes.back().args, [](const auto& a) { return std::holds_alternative<Tensors>(a.second); });
   }
   sources_ = to_json(sources);

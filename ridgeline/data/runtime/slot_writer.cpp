@@ -12,7 +12,7 @@
 namespace ridgeline::data {
 namespace {
 
-// Bad samples in one place that are replaced by others before it is given up.
+// How many bad samples at one position are replaced by others before the run ends.
 constexpr int kMostAttempts = 16;
 
 // Copies a dense block into the corner of a larger one.
@@ -146,7 +146,7 @@ void SlotWriter::fill_row(Slot& slot, std::size_t row, Scratch& scratch, std::ve
       const auto* sample = dynamic_cast<const SampleError*>(&e);
       bad.push_back({slot.epoch, slot.index, row, address.position, sample ? sample->origin() : rows.origin(address),
                      sample ? sample->op() : "", e.what()});
-      // So many bad ones in a row are no accident of single files.
+      // So many consecutive bad ones are not the fault of single files.
       if (policy_ == BadSamplePolicy::replace && attempt == kMostAttempts) {
         throw SampleError(fmt::format("{} attempts failed to find a sample in the place of a bad one, the last: {}",
                                       kMostAttempts, e.what()),

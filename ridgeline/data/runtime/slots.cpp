@@ -17,7 +17,7 @@
 namespace ridgeline::data {
 namespace {
 
-// Large slots lie in large pages where the system has them: the first epoch touches every page of every slot, and a
+// Large slots are in huge pages where the system has them: the first epoch touches every page of every slot, and a
 // worker that writes one row after the other needs another page every few microseconds.
 class HostAllocator : public BatchAllocator {
  public:
@@ -39,7 +39,7 @@ BatchAllocator* host_allocator() {
   return &allocator;
 }
 
-// Bytes of new indices for which the user's cache folder gets a file of its own accord: some 500 pictures.
+// Bytes of new indices for which a file in the user's cache folder is written by default: some 500 pictures.
 constexpr std::int64_t kWorthwhile = std::int64_t{1} << 20;
 
 JpegIndexPlace jpeg_index_place(const Pipeline& pipeline, const IteratorOptions& options) {
@@ -152,7 +152,7 @@ SlotRing::Claim SlotRing::claim(std::unique_lock<std::mutex>& lock) {
   return {};
 }
 
-// Finds out which batch comes next and makes the slot ready to be filled. Leaves the lock for that: it may look at rows
+// Finds out which batch comes next and makes the slot ready to be filled. Releases the lock for that: it may read rows
 // (filter), or build an epoch's permutation.
 void SlotRing::open_next(Slot& slot, std::unique_lock<std::mutex>& lock) {
   slot.state = Slot::State::opening;
@@ -199,7 +199,7 @@ bool SlotRing::place(Slot& slot) {
   const auto next_epoch = [&] {
     ++next_epoch_;
     next_index_ = 0;
-    // Once, for later runs: this one may be killed. What is still to come is saved at its end.
+    // Once, for later runs: this one may be killed. The rest is saved at its end.
     if (indices_ && !std::exchange(saved_, true)) save_due_ = true;
   };
   if (over()) return false;
@@ -267,7 +267,7 @@ bool SlotRing::work(int worker) {
   return true;
 }
 
-// While another worker looks for the rows of the next batch. What goes wrong is met again by that one.
+// While another worker looks for the rows of the next batch. An error will be raised again by that one.
 bool SlotRing::help() {
   try {
     return pipeline_->help();
@@ -335,7 +335,7 @@ Slot* SlotRing::next() {
   if (!slot) return nullptr;
   if (!slot->bad.empty()) {
     std::sort(slot->bad.begin(), slot->bad.end(), [](const BadSample& a, const BadSample& b) { return a.row < b.row; });
-    // Those behind the row that ends the run depend on who was quicker.
+    // Those after the row that ends the run depend on which worker was faster.
     if (slot->error) std::erase_if(slot->bad, [&](const BadSample& b) { return b.row > slot->error_row; });
     try {
       account_.add(std::exchange(slot->bad, {}));

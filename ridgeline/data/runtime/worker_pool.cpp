@@ -17,7 +17,7 @@
 namespace ridgeline::data {
 namespace {
 
-// Linux keeps niceness per thread. Lowering one's own priority needs no right; should it fail, it costs speed only.
+// Linux keeps niceness per thread. Lowering the own priority needs no permission; a failure costs only speed.
 void lower_priority() {
   const sched_param parameters{};
   sched_setscheduler(0, SCHED_BATCH, &parameters);

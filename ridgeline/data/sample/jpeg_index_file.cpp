@@ -66,7 +66,7 @@ std::string jpeg_index_path(const std::string& directory, const std::string& sou
 }
 
 void write_jpeg_index_file(const JpegIndexPlace& place, std::vector<JpegIndexEntry> entries, Log* log) {
-  // Of a picture that several records hold, the index that knows most.
+  // For a picture in several records, the most complete index.
   std::sort(entries.begin(), entries.end(), [](const JpegIndexEntry& a, const JpegIndexEntry& b) {
     return a.first != b.first ? a.first < b.first : a.second.size() > b.second.size();
   });
@@ -78,7 +78,7 @@ void write_jpeg_index_file(const JpegIndexPlace& place, std::vector<JpegIndexEnt
   };
   std::erase_if(entries,
                 [&](const JpegIndexEntry& e) { return !known.insert(e.first).second || !room(e.second.size()); });
-  // Another run may have written since this one began: what it left is read now.
+  // Another run may have written since this one began: its file is read now.
   std::error_code ignored;
   if (fs::exists(place.path, ignored)) {
     try {

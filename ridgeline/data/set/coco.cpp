@@ -14,7 +14,7 @@
 namespace ridgeline {
 namespace {
 
-// Walks one of the file's lists and names the place in messages.
+// Walks one of the file's lists and names the position in messages.
 class List {
  public:
   List(const JsonValue& root, std::string name, const std::string& file) : name_(std::move(name)), file_(file) {

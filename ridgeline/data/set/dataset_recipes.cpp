@@ -128,7 +128,7 @@ const RecipeSplit& split_of(const DatasetRecipe& recipe, std::string_view name) 
   throw Error("[recipe] " + recipe.name + " has no split '" + std::string(name) + "' (" + all + ")", ErrorKind::usage);
 }
 
-// The files in one folder; what is not there goes to `missing`, under its first name.
+// The files in one folder; missing ones go to `missing`, under their first name.
 std::vector<std::string> look_in(const fs::path& folder, const RecipeSplit& split, std::vector<std::string>& missing) {
   std::vector<std::string> files;
   for (const std::string& names : split.files) {
@@ -169,7 +169,7 @@ RecipeFiles find_recipe_files(const DatasetRecipe& recipe, std::string_view spli
   const fs::path folder(root);
   std::vector<std::string> files = look_in(folder, wanted, missing);
   if (missing.empty()) return {root, std::move(files)};
-  // The folder that holds the most of the files is the one whose missing files are worth telling.
+  // The folder that holds the most of the files is the one whose missing files are reported.
   fs::path nearest = folder;
   for (const std::string& subfolder : recipe.subfolders) {
     std::vector<std::string> missing_here;

@@ -64,7 +64,7 @@ std::string quoted(const std::vector<const FolderTree*>& folders) {
   return text + (folders.size() > kMostNamed ? ", ..." : "");
 }
 
-// What lies below a folder that has no image of its own.
+// The folders below one that has no image of its own.
 std::vector<const FolderTree*> below_alone(const FolderTree& folder) {
   return folder.images.empty() ? with_images(folder) : std::vector<const FolderTree*>();
 }

@@ -96,7 +96,8 @@ std::optional<Schema> columns_of(const Node& node) {
   return ExampleColumns(node, ExampleSchema::read(arg<std::string>(node.args, "schema"))).schema();
 }
 
-// Columns have their stored names in the arguments. Where no column label is wanted, what is asked about it goes, too.
+// Columns have their stored names in the arguments. Where the column label is not wanted, its arguments are removed,
+// too.
 void choose_columns(Node& node, Texts wanted) {
   if (const std::string& label = arg<std::string>(node.args, "label"); !label.empty()) {
     const auto found = std::find(wanted.begin(), wanted.end(), kLabelColumn);

@@ -21,7 +21,7 @@ constexpr std::string_view kDroppings[] = {
     "#recycle",  "#snapshot",           "$recycle.bin", "lost+found", "__pycache__", "system volume information",
     "@recycle",  "network trash folder"};
 
-// What tells a folder from all others.
+// What identifies a folder.
 using Identity = std::pair<dev_t, ino_t>;
 
 bool identify(const fs::path& path, Identity& identity) {

@@ -26,7 +26,7 @@ struct Values : Record::Work {
   std::vector<Tensor> row;
 };
 
-// Takes a row over into the record, after a look whether it is what was declared.
+// Moves a row into the record after checking it against the declaration.
 void put_row(std::vector<Tensor> row, const Schema& schema, Record& record) {
   if (row.size() != schema.size())
     throw Error(fmt::format("the row has {} columns, {} are declared", row.size(), schema.size()));
@@ -117,18 +117,18 @@ class StreamSource : public Source {
         if (wanted) return row;
       }
     } catch (...) {
-      // Where a stream stands after an error is not known: another row begins again.
+      // After an error a stream's position is unknown: the next row restarts it.
       close();
       throw;
     }
   }
-  // A filter and a bucket look at a row before it is made, so a delivered one is asked for again soon.
+  // Filters and buckets read a row before it is made, so a delivered one is soon read a second time.
   void delivered(std::uint64_t index, const Row& row) const {
     delivered_.push_back(index);
     delivered_bytes_ += bytes_of(row);
     while (delivered_bytes_ > delivered_limit_) let_go();
   }
-  // The row that was delivered first, or of those that were not the lowest.
+  // Drops the row that was delivered first, or the lowest of those that were not delivered.
   void let_go() const {
     const auto row = delivered_.empty() ? kept_.begin() : kept_.find(delivered_.front());
     if (row->second.delivered) {

@@ -118,7 +118,7 @@ class JsonLinesSource : public Source {
         try {
           files.push_back(manifest_.image_path(std::get<std::string>(file_.row(i)[place])));
         } catch (const Error&) {
-          // A row that cannot be read has no image; the manifest's own time tells when it is mended.
+          // A row that cannot be read has no image; the manifest's own time shows when it is repaired.
         }
       }
     }
@@ -126,7 +126,7 @@ class JsonLinesSource : public Source {
   }
 
  private:
-  // In the file's columns: lists of texts may lie between ours.
+  // Among the file's columns: lists of texts may be between ours.
   std::size_t place_of(const std::string& name) const {
     const auto& all = file_.columns();
     const auto found = std::find_if(all.begin(), all.end(), [&](const JsonColumn& c) { return c.key == name; });

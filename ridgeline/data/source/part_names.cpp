@@ -19,7 +19,7 @@ constexpr std::array kWords = {
     PartWord{"testing", PartKind::test, 1},
 };
 
-// Words for parts that are told to whoever used them, and never taken for parts in silence.
+// Other words for splits: they are reported, and never silently taken for splits.
 constexpr std::string_view kOtherWords[] = {
     "trainset", "trainingset", "trainval", "valset", "validset", "validationset", "devset", "evaluation", "holdout",
     "testset", "testingset",

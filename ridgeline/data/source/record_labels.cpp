@@ -19,7 +19,7 @@ namespace {
 // before them.
 constexpr IndexKind kKind{"RDGCLS02", ".record-classes"};
 
-// Of smaller files all records are looked at anew.
+// For smaller files all records are read each time.
 constexpr std::uintmax_t kWorthKeeping = 1u << 20;
 
 void note(std::string& kept, bool& several, std::string_view text) {

@@ -10,7 +10,7 @@
 namespace ridgeline::data {
 namespace {
 
-// Readers of files have their own op in front: "[tfrecord] F: record 3" is the origin "[example] F: record 3".
+// Readers of files put their own op first: "[tfrecord] F: record 3" is the origin "[example] F: record 3".
 std::string_view behind_op(std::string_view message) {
   const std::size_t end = message.starts_with('[') ? message.find("] ") : std::string_view::npos;
   return end == std::string_view::npos ? message : message.substr(end + 2);

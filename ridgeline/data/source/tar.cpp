@@ -58,14 +58,14 @@ Schema columns_of(const Node& node) {
 
 TarLabel label_place_of(const Node& node) { return parse_tar_label(arg<std::string>(node.args, "label")); }
 
-// SeveralFiles wants a path.
+// A path, as SeveralFiles needs it.
 class Archive : public TarSamples {
  public:
   using TarSamples::TarSamples;
   const std::string& path() const { return archive().path(); }
 };
 
-// What a sample takes to be read.
+// The working state of reading a sample.
 struct Reading : Record::Work {
   std::vector<std::size_t> wanted;  // members
   std::vector<std::span<const std::uint8_t>> contents;
@@ -247,7 +247,7 @@ class TarSource : public Source {
   SeveralFiles<Archive> files_;
 };
 
-// How archives are reached cannot change a record.
+// Settings for reaching archives cannot change a record.
 ArgSpec place_count(const char* name, const char* doc, std::int64_t fallback) {
   ArgSpec spec = count_arg(name, doc, fallback);
   spec.place = true;

@@ -127,7 +127,8 @@ class TFRecordSource : public Source {
   }
 
   // Slim's ImageNet stores 1..1000 with 0 kept for background, its flowers 0..4: a label 0 tells them apart, in
-  // whichever file it is. Labels that cannot be read are for whoever reads the record; without any there is no base.
+  // whichever file it is. Labels that cannot be read are reported when the record is read; without any label there is
+  // no base.
   int find_label_base() const {
     bool any = false;
     for (const TFRecordFile& file : files_.files()) {

@@ -17,7 +17,7 @@
 namespace ridgeline::data {
 namespace {
 
-// The labels of one or more archives, and where the first of each kind stands.
+// The labels of one or more archives, and where the first of each kind is.
 struct Labels {
   std::set<std::string, std::less<>> names;
   std::int64_t greatest = -1;

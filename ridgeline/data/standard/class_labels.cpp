@@ -17,7 +17,7 @@ std::vector<std::int64_t> images_by_class(const ClassFolders& folders) {
   return images;
 }
 
-// A name among those known that is meant, though it is written otherwise.
+// The known name that is probably meant by one with another spelling.
 std::string meant_by(const std::string& name, const std::vector<std::string>& known) {
   for (const std::string& other : known) {
     if (decomposed(other) == decomposed(name))

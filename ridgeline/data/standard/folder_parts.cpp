@@ -32,13 +32,13 @@ bool holds_records(const FolderTree& folder) {
          (folder.images_below() == 0 && has_files_of(Layout::archives, folder));
 }
 
-// Holds class folders (or records) as a part does; a class has its images right in it.
+// Whether it holds class folders (or records) like a split; a class has its images directly in it.
 bool has_shape_of_part(const FolderTree& folder) {
   const auto own = static_cast<std::int64_t>(folder.images.size());
   return holds_records(folder) || folder.images_below() > 2 * own;
 }
 
-// A training on one class learns nothing. What the folders below it are is for their owner to say.
+// A training on one class learns nothing. What the folders below it are must be said by the user.
 std::string one_class(const FolderTree& tree) {
   if (tree.folders.size() != 1) return "";
   const FolderTree& only = tree.folders[0];
@@ -68,7 +68,7 @@ void note_forms(const FolderTree& tree, FoundData& found) {
   }
 }
 
-// A class takes the images of the folders below it; which of the two levels has the classes is not plain.
+// A class takes the images of the folders below it; which of the two levels has the classes is unclear.
 void note_levels(const FolderTree& tree, FoundData& found) {
   std::vector<std::string> nested, first_below;
   bool alike = true;  // folders of the same names in all of them, as parts have
@@ -142,7 +142,7 @@ void add_no_images(const DataPart& part, FoundData& found) {
   found.not_used.push_back(std::move(item));
 }
 
-// The images of a folder as one part: in class folders, or loose.
+// The images of a folder as one split: in class folders, or loose.
 DataPart part_of_images(std::string name, FolderTree& folder, FoundData& found) {
   DataPart part{.name = std::move(name), .dir = folder.path, .place = folder_place(folder.path, found.dir)};
   const bool classes = !names_with_images(folder).empty() || (folder.images.empty() && !folder.folders.empty());
@@ -184,7 +184,7 @@ DataPart part_of_images(std::string name, FolderTree& folder, FoundData& found) 
   return part;
 }
 
-// The part that a folder named after one is; none where it holds nothing.
+// The split in a folder with a split's name; none where it holds nothing.
 std::optional<DataPart> part_in_folder(PartKind kind, FolderTree& folder, FoundData& found) {
   for (const Layout layout : {Layout::packed, Layout::records, Layout::archives}) {
     if (!has_files_of(layout, folder)) continue;
@@ -207,7 +207,7 @@ struct Candidate {
   PartWord word;
 };
 
-// Whether the folders named after parts are parts: see docs/data.md. Errors where nobody can tell.
+// Whether the folders named like splits are splits: see docs/data.md. Errors where that is ambiguous.
 bool are_parts(const FolderTree& tree, const std::vector<Candidate>& named, const std::vector<FolderTree*>& others) {
   if (named.empty()) return false;
   std::vector<std::string> beside, shaped, flat;

@@ -38,7 +38,7 @@ std::string reason_of(const std::string& ending) {
   return "no images";
 }
 
-// Files beside all parts, and what parts pass over, by ending.
+// Files beside all splits, and those that splits skip, by ending.
 void add_other_files(const FolderTree& tree, FoundData& found) {
   std::map<std::string, std::int64_t> endings;
   std::set<std::string> of_parts;
@@ -84,7 +84,7 @@ void add_droppings(const FolderTree& tree, FoundData& found) {
     for (const FolderTree& below : folder.folders) self(self, below);
   };
   look(look, tree);
-  // Of hidden files with names of their own ("._1.jpg", "._2.jpg") one stands for all.
+  // Of hidden files with different names ("._1.jpg", "._2.jpg") one represents all.
   Same others;
   for (const auto& [name, same] : by_name) {
     const bool hidden = name.starts_with('.');
@@ -109,7 +109,7 @@ void add_droppings(const FolderTree& tree, FoundData& found) {
   }
 }
 
-// Images that lie where files of `layout` are taken.
+// Images where files of `layout` are expected.
 void add_images_beside(const FolderTree& tree, Layout layout, FoundData& found) {
   const std::string reason = fmt::format("{} are taken", layout == Layout::packed ? "packed files" : "TFRecords");
   if (!tree.images.empty())
@@ -124,7 +124,7 @@ void add_images_beside(const FolderTree& tree, Layout layout, FoundData& found) 
   }
 }
 
-// Parts that are one and the same folder make every evaluation worthless.
+// Splits that are one and the same folder make every evaluation worthless.
 void note_same_folders(FoundData& found) {
   for (std::size_t i = 0; i < found.parts.size(); ++i) {
     for (std::size_t j = i + 1; j < found.parts.size(); ++j) {

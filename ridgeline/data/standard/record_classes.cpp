@@ -10,7 +10,7 @@
 namespace ridgeline::data {
 namespace {
 
-// Labels so far apart are no numbering of classes: a name for each number between would only take memory.
+// Labels so far apart do not number classes: a name for each number between would only take memory.
 constexpr std::int64_t kMostGaps = 100'000;
 
 using ByLabel = std::map<std::int64_t, RecordLabels::Texts>;

@@ -22,7 +22,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
 
-// "train-00001-of-00003.gz": what stands before and behind the numbers, and the numbers.
+// "train-00001-of-00003.gz": the text before and after the numbers, and the numbers.
 struct ShardName {
   std::string before, behind;
   std::int64_t index = 0, count = 0;
@@ -59,7 +59,7 @@ bool named_as_records(const std::string& path) {
   return shard && (shard->behind.empty() || ends_as_records("x.tfrecord" + shard->behind));
 }
 
-// Named after a part, without an ending that says what else it is.
+// Named like a split, without an ending that says what else it is.
 bool may_be_records(const std::string& path) {
   const std::string ending = ending_of(path);
   const bool open = ending.size() < 2 || std::all_of(ending.begin() + 1, ending.end(), is_digit) || ending == ".gz" ||
@@ -68,7 +68,7 @@ bool may_be_records(const std::string& path) {
   return open && part_in(file_name(path));
 }
 
-// What only may be has to begin as records do: "train-0", where "train-images-idx3-ubyte" may lie, too.
+// A file that only may be records must begin like records: "train-0", where "train-images-idx3-ubyte" may lie, too.
 bool is_record_file(const std::string& path) {
   return named_as_records(path) || (may_be_records(path) && begins_as_tfrecord(path));
 }

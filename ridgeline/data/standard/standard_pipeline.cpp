@@ -23,7 +23,7 @@ Size resize_of(const StandardPipeline& options) {
   return {(options.image_size * 256 + 112) / 224};
 }
 
-// What decodes, where that is not what is implied.
+// The decoding operations, where they are not implied.
 std::vector<Transform> decoding(const StandardPipeline& options) {
   if (options.exif_orientation == DecodeOptions().exif_orientation) return {};
   return {Decode({.exif_orientation = options.exif_orientation})};

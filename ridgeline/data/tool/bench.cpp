@@ -35,7 +35,7 @@ std::int64_t real_rows(const Batch& batch) {
   return rows;
 }
 
-// Of the whole run; kUnknown where batches are arranged so that their samples are not counted.
+// Of the whole run; kUnknown where the arrangement of batches hides their number of samples.
 std::int64_t samples_of(const Dataset& dataset, std::int64_t epochs) {
   const std::int64_t samples = dataset.num_samples_if_known();
   return samples < 0 ? samples : samples * epochs;

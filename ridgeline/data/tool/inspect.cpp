@@ -19,10 +19,10 @@
 namespace ridgeline::data {
 namespace {
 
-// What tells most files apart without reading them whole.
+// What distinguishes most files without reading them completely.
 constexpr std::size_t kPrefix = 4096;
 
-// What one look at an item found. As small as it can be: a data set has millions.
+// The result of inspecting an item. As small as possible: a data set has millions.
 struct Finding {
   std::int32_t height = 0, width = 0;
   std::int64_t label = 0;
@@ -34,7 +34,7 @@ struct Finding {
   bool has_label = false, from_zero = false, readable = false, broken = false, misnamed = false;
 };
 
-// One part under work.
+// One split being inspected.
 struct Part {
   DataPart part;
   std::unique_ptr<Items> items;
@@ -111,7 +111,7 @@ class Inspector {
     }
   }
 
-  // The item with that number over all parts.
+  // The item with that number over all splits.
   std::pair<Part*, std::int64_t> at(std::int64_t index) {
     for (Part& part : parts_) {
       if (index < part.items->size()) return {&part, index};
@@ -222,7 +222,7 @@ class Inspector {
     return zero ? 0 : 1;
   }
 
-  // Equal sizes and beginnings first; only those are read whole.
+  // Equal sizes and beginnings first; only those are read completely.
   void find_duplicates() {
     struct Key {
       std::uint64_t bytes, hash;

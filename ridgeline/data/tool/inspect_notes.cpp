@@ -15,7 +15,7 @@
 namespace ridgeline::data {
 namespace {
 
-// A class with so many times the images of another is worth a sentence: the loss hardly sees the small one.
+// A class with so many times the images of another is reported: the small one hardly influences the loss.
 constexpr std::int64_t kUnequal = 10;
 
 std::string label_text(const ClassCount& c) {
@@ -73,14 +73,14 @@ void note_files(const PartReport& part, std::vector<std::string>& notes) {
   note(part.deep_colour, "of 16 bits a channel, of which the upper 8 are used");
   note(part.animated, "animations, of which the first picture is used");
   if (part.not_read > 0) {
-    notes.push_back(fmt::format("{}: {} files are skipped, the first is {} (read are {} in class folders)",
-                                part.name, part.not_read, part.not_read_example, fmt::join(image_extensions(), ", ")));
+    notes.push_back(fmt::format("{}: {} files are skipped, the first is {} (read are {} in class folders)", part.name,
+                                part.not_read, part.not_read_example, fmt::join(image_extensions(), ", ")));
   }
   if (part.layout == Layout::loose_files)
     notes.push_back(fmt::format("{}: there are no class folders: training needs <class>/*.jpg", part.name));
 }
 
-// Classes of another part that training does not know, and the other way round.
+// Classes of another split that training does not have, and the other way round.
 void note_parts(const PartReport& train, const PartReport& other, std::vector<std::string>& notes) {
   const bool names = train.layout == Layout::class_folders && other.layout == Layout::class_folders;
   const auto keys = [&](const PartReport& part) {
@@ -112,7 +112,7 @@ void note_parts(const PartReport& train, const PartReport& other, std::vector<st
     notes.push_back(fmt::format("training and evaluation refuse {} with classes that train does not have", other.name));
 }
 
-// What training would say of a part before it reads any of it.
+// What training would report about a split before it reads any of it.
 void note_refusals(const DataPart& part, std::vector<std::string>& notes) {
   if (part.layout == Layout::loose_files) return;
   if (!part.refusal.empty()) notes.push_back("training refuses: " + part.refusal);

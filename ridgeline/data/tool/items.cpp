@@ -109,7 +109,7 @@ class RecordItems : public ShardItems<TFRecordFile> {
   }
 };
 
-// What a header would say of an image that is stored as numbers.
+// The header of an image that is stored as numbers.
 image::Header header_of(const Shape& extents) {
   const std::optional<PictureExtents> picture = picture_extents(extents);
   if (!picture)

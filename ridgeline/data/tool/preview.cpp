@@ -142,7 +142,7 @@ class Previewer {
     original_column_ = static_cast<std::size_t>(column - schema.data());
   }
 
-  // Nothing behind the last sample of the epoch.
+  // Nothing after the last sample of the epoch.
   std::optional<Picture> make(std::uint64_t index) {
     Picture picture;
     picture.cell.index = index;
@@ -171,7 +171,7 @@ class Previewer {
     return picture;
   }
 
-  // Into `image` where it is an encoded one, else its numbers.
+  // Into `image` where it is encoded, else returned as numbers.
   std::optional<Tensor> original_of(std::uint64_t record, std::optional<image::Image>& image) const {
     Record read;
     source_->read(record, read);
@@ -190,7 +190,7 @@ class Previewer {
     check_size();
   }
 
-  // An Error if there are samples for more cells of the present size than a sheet may have.
+  // An Error if there are samples for more cells of the current size than a sheet may have.
   void check_size() const {
     const Grid grid = this->grid();
     const std::int64_t cells = kMostPixels / grid.cell_height / grid.cell_width, rows = cells / options_.columns;

@@ -39,7 +39,7 @@ namespace {
 
 using Pixels = const image::ImageView&;
 using Op = std::function<void(Pixels, std::uint8_t*)>;
-// What an operation does with the arguments of its transform.
+// Makes an operation from the arguments of its transform.
 using Make = Op (*)(const Transform&);
 
 // ---- the operations

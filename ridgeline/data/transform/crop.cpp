@@ -138,7 +138,7 @@ class RandomCropStep : public Step {
         fill_(colour_of(arg<Integers>(t.args, "fill"))) {}
 
   // torchvision's RandomCrop.get_params: the row, then the column, both ends included. A side that is too short is
-  // padded by what it lacks on both ends, also as there.
+  // padded by the missing length on both ends, also as there.
   void run(Frame& frame, Scratch&) const override {
     const auto border = [&](int side, int wanted) {
       const int lacks = wanted - (side + 2 * padding_);

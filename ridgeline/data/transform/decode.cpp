@@ -16,7 +16,7 @@ Transform Decode(DecodeOptions options) {
 
 namespace {
 
-// Calls decode(index) with what is known of the file, and keeps what it learned.
+// Calls decode(index) with the file's known index, and stores the new one.
 template <class Decode>
 image::ImageView with_index(Frame& frame, Scratch& scratch, Decode decode) {
   if (!scratch.indices) return decode(nullptr);

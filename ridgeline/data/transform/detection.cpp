@@ -36,7 +36,7 @@ Transform RandomIoUCrop(RandomIoUCropOptions options) {
 
 namespace {
 
-// Draws a double, and three more if it is below p: the factor, the place across, the place down.
+// Draws a double, and three more if it is below p: the factor, the horizontal and the vertical position.
 class RandomZoomOutStep : public Step {
  public:
   RandomZoomOutStep(const Transform& t, std::uint64_t seed)
@@ -68,7 +68,7 @@ class RandomZoomOutStep : public Step {
 };
 
 // An integer, the option, and for each of its trials two doubles, the sides, and if their ratio is within the limits
-// two more: the place across and down.
+// two more: the horizontal and the vertical position.
 class RandomIoUCropStep : public Step {
  public:
   RandomIoUCropStep(const Transform& t, std::uint64_t seed)
@@ -100,7 +100,7 @@ class RandomIoUCropStep : public Step {
   }
 
  private:
-  // torchvision's goes on for ever where no option fits.
+  // torchvision's loops forever where no option fits.
   static constexpr int kMostRounds = 1000;
 
   std::optional<image::Box> draw(image::Size in, SampleRandom& random) const {
@@ -114,8 +114,8 @@ class RandomIoUCropStep : public Step {
     return image::Box{top, left, height, width};
   }
 
-  // A middle on the border is outside, also where the shares of the sides, which are f32, round it inwards: whoever
-  // computes in pixels finds at least one box inside.
+  // A middle on the border is outside, even where the shares of the sides, which are f32, round it inwards: so in
+  // pixels at least one box is inside.
   static bool holds_middle(const image::ObjectBox& box, image::Size in, const image::Box& crop) {
     const double x = 0.5 * (double{box.xmin} + box.xmax) * in.width, x_slack = 1e-6 * in.width;
     const double y = 0.5 * (double{box.ymin} + box.ymax) * in.height, y_slack = 1e-6 * in.height;
@@ -144,7 +144,7 @@ class RandomIoUCropStep : public Step {
     std::vector<std::size_t> kept;
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       if (!holds_middle(boxes[i], in, crop)) continue;
-      // What lies outside of the crop is cut off before it is: as fractions of the image.
+      // Boxes are clipped before the crop, as fractions of the image.
       image::ObjectBox box = boxes[i];
       const auto share = [](int at, int side) { return static_cast<float>(static_cast<double>(at) / side); };
       box.xmin = std::max(box.xmin, share(crop.left, in.width));

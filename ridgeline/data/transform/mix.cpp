@@ -28,7 +28,7 @@ Rows real_rows(const std::vector<Tensor>& columns, std::int64_t samples) {
   return rows;
 }
 
-// op(T* first, count) on the given rows of a column as if they lay side by side.
+// op(T* first, count) on the given rows of a column as if they were contiguous.
 template <class T, class Operation>
 void on_rows(Tensor& column, const Rows& rows, Operation op) {
   const auto count = static_cast<std::int64_t>(rows.size());
@@ -159,7 +159,7 @@ Schema mixed_schema(const Transform& t, Schema schema, const Columns&) {
   return schema;
 }
 
-// Boxes lie on the pixels of the image: channels first would be read wrongly.
+// Rectangles refer to the pixels of the image: channels first would be read wrongly.
 Schema cutmix_schema(const Transform& t, Schema schema, const Columns& columns) {
   schema = mixed_schema(t, std::move(schema), columns);
   const Column& image = *find_column(schema, kImageColumn);

@@ -149,7 +149,7 @@ Schema random_choice_schema(const Transform& t, const Schema& schema, const Colu
   return result;
 }
 
-// Any of them may be first or last, so none may change what the others were checked for.
+// Any of them may be first or last, so none may change what the others were checked against.
 Schema random_order_schema(const Transform& t, Schema schema, const Columns& columns) {
   for (const Transform& operation : t.operations) {
     const Schema result = after(operation, schema, columns);

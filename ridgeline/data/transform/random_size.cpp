@@ -35,7 +35,7 @@ Transform ScaleJitter(std::array<std::int64_t, 2> target_size, ScaleJitterOption
 
 namespace {
 
-// Draws a size for the image's own.
+// Draws a size from the image's own.
 class RandomSize : public Step {
  public:
   void run(Frame& frame, Scratch& scratch) const override {

@@ -51,7 +51,7 @@ class SizeRule {
   image::SizeRule rule_;
 };
 
-// `part` is what the prepared resizer reads.
+// `part`: the source that the prepared resizer reads.
 void resample(Frame& frame, image::Resizer& resizer, const image::ImageView& part) {
   if (frame.tail) return frame.tail->resample(frame, resizer, part);
   const image::Size out = resizer.result();
@@ -227,7 +227,7 @@ Column resize_schema(const Transform& t, const Column& given) {
 
 Column decode_crop_schema(const Transform& t, const Column& column) { return crop_schema(t, decode_schema(t, column)); }
 
-// The operations that a fused one stands for, to its arguments. The name is that of the one that draws, or the last.
+// From the operations that a fused one replaces to its arguments. The name is that of the one that draws, or the last.
 Transform fuse_decode_random_resized_crop(std::span<const Transform> of) {
   Args args = of[1].args;
   args["exif_orientation"] = of[0].args.at("exif_orientation");

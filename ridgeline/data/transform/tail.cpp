@@ -68,7 +68,7 @@ class DrawFlipStep : public Step {
   double p_;
 };
 
-// One row of an image to its place in the result: mirrored, channels last or first. `n` channels: a number, or a
+// One row of an image to its position in the result: mirrored, channels last or first. `n` channels: a number, or a
 // constant that the compiler unrolls.
 template <class T, class N>
 void move_pixels(const T* in, int y, image::Size size, N n, bool flip, bool planes, T* out) {
@@ -123,7 +123,7 @@ class WriteStep : public Step, public RowTail {
   }
 
  private:
-  // Where the rows of an image go.
+  // Where the rows of an image are written.
   struct RowPlace {
     image::Size size;
     int channels = 0;
@@ -132,8 +132,8 @@ class WriteStep : public Step, public RowTail {
     image::Stores stores = image::Stores::cached;
   };
 
-  // Values of a batch that are as large as this go past the caches: the consumer asks for them long after they would
-  // have left, and the sample that the worker makes next needs the place.
+  // Values of a batch that are as large as this are written with non-temporal stores: they would be evicted long before
+  // the consumer reads them, and the worker's next sample needs the cache.
   static constexpr std::size_t kStreamedBytes = 128 << 10;
 
   static void finish(const RowPlace& place) {
@@ -142,7 +142,7 @@ class WriteStep : public Step, public RowTail {
 
   static std::array<double, 3> three(const Reals& v) { return {v.front(), v[v.size() / 2], v.back()}; }
 
-  // Asks for the memory of the result and points the frame at it.
+  // Gets the memory of the result and points the frame to it.
   RowPlace begin(Frame& frame, image::Size size, int channels, bool flip) const {
     const DType dtype = table_ ? DType::f32 : DType::u8;
     std::uint8_t* out = frame.output(bytes_of(size, channels) * (table_ ? sizeof(float) : 1));
@@ -206,8 +206,8 @@ std::unique_ptr<WriteStep> make_write(const Transform& t, std::uint64_t seed) {
                                      arg<Reals>(t.args, "std"), arg<std::string>(t.args, "layout") == "chw");
 }
 
-// A resize whose rows go through write one by one. Where the resize has to do something else last (pixels around a
-// crop that is larger than the image), write follows it.
+// A resize whose rows go through write one by one. Where the resize must do something else last (pixels around a crop
+// that is larger than the image), write follows it.
 class ResizeWriteStep : public Step {
  public:
   ResizeWriteStep(const Transform& t, std::uint64_t seed)

@@ -139,7 +139,7 @@ class UserFunction : public Step {
   }
 
  private:
-  // What it promised in its arguments is what later columns were planned by.
+  // Later columns were planned by the declared result.
   void check(const Tensor& result, const Cell& in) const {
     const DType dtype = dtype_.empty() ? in.dtype : dtype_named(dtype_);
     bool right = result.defined() && result.dtype() == dtype;

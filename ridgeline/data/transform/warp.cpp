@@ -96,13 +96,13 @@ std::optional<image::Centre> centre_of(const Transform& t) {
   return image::Centre{center[0], center[1]};
 }
 
-// With the centre behind the numbers, where one was given.
+// With the centre after the numbers, where one was given.
 void record_about(Frame& frame, std::string_view op, Reals numbers, const std::optional<image::Centre>& centre) {
   if (centre) numbers.insert(numbers.end(), {centre->x, centre->y});
   record_geometry(frame, op, numbers);
 }
 
-// Turns the image, its boxes with it.
+// Rotates the image and its boxes.
 class Rotating : public Step {
  protected:
   explicit Rotating(const Transform& t) : look_(t), expand_(arg<bool>(t.args, "expand")), centre_(centre_of(t)) {}
@@ -146,7 +146,7 @@ class RandomRotationStep : public Rotating {
   image::Interval degrees_;
 };
 
-// Warps the image, its boxes with it, and keeps its size.
+// Warps the image and its boxes, and keeps its size.
 class Warping : public Step {
  protected:
   explicit Warping(const Transform& t) : look_(t), centre_(centre_of(t)) {}
@@ -299,7 +299,7 @@ void check_random_perspective(const Transform& t) {
   check_between(t, "distortion_scale", arg<double>(t.args, "distortion_scale"), 0, 1);
 }
 
-// An image that may grow by turning has no known size.
+// An image that may grow by rotation has no known size.
 Column rotated_schema(const Transform& t, const Column& given) {
   Column column = pixels_of(t, given);
   if (arg<bool>(t.args, "expand")) column.shape = Shape{kVaries, kVaries, column.shape[2]};

@@ -126,7 +126,7 @@ std::int64_t zip_size(const Node&, const Sizes& rows) {
   return least;
 }
 
-// Inputs whose rows follow each other must have the same columns; extents that differ vary.
+// Inputs whose rows are concatenated must have the same columns; extents that differ become variable.
 Schema common_schema(const Node& node, const std::vector<Schema>& inputs) {
   Schema schema = inputs[0];
   for (const Schema& input : inputs) {

@@ -1,4 +1,4 @@
-// Samplers: order nodes that choose records by more than their position. Each takes the rows of what is below, so that
+// Samplers: order nodes that choose records by more than their position. Each takes the rows of its input, so that
 // chains (a child sampler) are chains of nodes.
 #include <fmt/format.h>
 
@@ -86,7 +86,7 @@ void check_weighted_rows(const Node& node, const Sizes& rows) {
     throw Error(fmt::format("[weighted_sampler] has {} weights for {} rows", weights, rows[0]));
 }
 
-// Without replacement rows of weight 0 do not come. A row more, which only another rank has, counts as one that comes.
+// Without replacement rows of weight 0 are not drawn. An additional row, which only another rank has, counts as drawn.
 std::int64_t weighted_size(const Node& node, const Sizes& rows) {
   if (arg<bool>(node.args, "replacement")) return chosen(node, rows);
   const Reals& weights = arg<Reals>(node.args, "weights");

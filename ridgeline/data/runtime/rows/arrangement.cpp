@@ -9,7 +9,7 @@
 namespace ridgeline::data {
 namespace {
 
-// Parts with their number of rows unknown ask their input.
+// Arrangements with an unknown number of rows ask their input.
 class Looking : public Arrangement {
  public:
   Looking(const Extent& input, std::int64_t size) : Arrangement(size), input_(input) {}
@@ -75,7 +75,7 @@ class Repeat : public Looking {
   Repeat(const Node& node, const Extent& input, std::int64_t size)
       : Looking(input, size), passes_(integer(node, "count")) {}
 
-  // An endless repeat has one epoch above it; a repeat of endless rows never comes to its second pass.
+  // An endless repeat has one epoch above it; a repeat of endless rows never reaches its second pass.
   RowAddress below(RowAddress a, Memo& memo) const override {
     if (input_.size() == kForever) return {first_pass(a.epoch), a.position};
     if (input_.size() == kUnknown) return walk(a, ends_.get(a.epoch, memo, make_ends));
@@ -146,7 +146,7 @@ class Shuffle : public Looking {
   PerEpoch<const Permutation> permutations_;
 };
 
-// What a shuffle buffer of that many rows delivers, told without any rows: the buffer holds positions.
+// What a shuffle buffer of that many rows delivers, computed without any rows: the buffer holds positions.
 class BufferShuffle : public Looking {
  public:
   BufferShuffle(const Node& node, const Extent& input, std::int64_t size, std::uint64_t seed)

@@ -16,7 +16,7 @@
 namespace ridgeline::data {
 namespace {
 
-// Besides the columns, a kept row knows its record and that record's objects: what random transforms above go by.
+// Besides the columns, a kept row stores its record and that record's objects: what random transforms above depend on.
 constexpr std::string_view kRecord = " record", kObjects = " objects";
 
 PackedSchema file_schema(const Schema& schema) {
@@ -35,7 +35,7 @@ struct Kept {
   std::uint64_t record = 0;
 };
 
-// A row of the file, which its cells lie in.
+// A row of the file, into which its cells point.
 struct FileRow : Record::Work {
   PackedRow row;
 };
@@ -149,8 +149,8 @@ class CacheRows : public Rows {
       log_->warning(fmt::format("the cache removes its file, which the next run makes anew: {}", damage.what()));
   }
 
-  // Whatever is below does not depend on the epoch (cache_legality). A row that will be kept is not made again: the
-  // decoder shall leave no index for it.
+  // Whatever is below does not depend on the epoch (cache_legality). A row that will be kept is not made twice: so the
+  // decoder need not leave an index for it.
   RowInfo make(std::uint64_t position, Targets targets, Cell* cells, Scratch& scratch) const {
     struct Lent {
       Scratch& scratch;

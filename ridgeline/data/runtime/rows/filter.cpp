@@ -52,8 +52,8 @@ Test test_of(const Node& node) {
   return comparison<double>(test, arg<Reals>(node.args, "values"), number_of);
 }
 
-// The rows of an epoch that pass. A row that cannot be tested stays in, so that its error is met where the row is made,
-// under the rules for bad samples.
+// The rows of an epoch that pass. A row that cannot be tested stays in, so that its error is raised where the row is
+// made, under the rules for bad samples.
 struct Verdict {
   bool passes = true;
   std::string failed;  // what the test threw; "" where it did not, or where the row cannot even be made

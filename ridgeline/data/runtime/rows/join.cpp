@@ -33,7 +33,7 @@ class ZipRows : public Join {
     }
     return least;
   }
-  // The first input's record stands for the row.
+  // The first input's record is the row's.
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
     RowInfo first;
     std::size_t column = 0;
@@ -100,7 +100,7 @@ class ConcatRows : public Sequence {
 };
 
 // Turns come in cycles of 1000 rows, in which each input has as many as its weight says; their order within a cycle is
-// random. Row i of an epoch is turn epoch * size + i, so that inputs go on in the next epoch where they stood.
+// random. Row i of an epoch is turn epoch * size + i, so that inputs continue in the next epoch where they stopped.
 class MixRows : public Sequence {
  public:
   MixRows(const Node& node, std::vector<RowsPtr> inputs, Schema schema, std::int64_t size, std::uint64_t seed)

@@ -112,7 +112,7 @@ class MapRows : public Rows {
     std::unique_ptr<Step> step;
   };
 
-  // Every column carries boxes of its own through the steps, so that draws that go by them are the same for all.
+  // Every column carries its own boxes through the steps, so that draws that depend on them are the same for all.
   void take_boxes(const Cell* cells, const RowInfo& info, Frame& frame) const {
     std::vector<image::ObjectBox>& boxes = frame.work->boxes;
     if (boxes_ >= 0) {

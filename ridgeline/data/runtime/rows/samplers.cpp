@@ -1,5 +1,5 @@
-// The order of samplers. Those that draw with replacement answer each position by itself; the others keep a table for
-// the latest epochs.
+// The order of samplers. Those that draw with replacement compute each position independently; the others keep a table
+// for the latest epochs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ class WeightedWithReplacement : public Arrangement {
       : Arrangement(size), key_(order_key(node, seed)), sums_(arg<Reals>(node.args, "weights")) {
     std::partial_sum(sums_.begin(), sums_.end(), sums_.begin());
   }
-  // The row in whose part of the summed weights a uniform number falls.
+  // The row in whose interval of the summed weights a uniform number falls.
   RowAddress below(RowAddress a, Memo&) const override {
     SampleRandom random(key_, a.epoch, a.position);
     const double x = random.uniform() * sums_.back();

@@ -42,8 +42,8 @@ class SourceRows : public Rows {
   std::size_t place_;
 };
 
-// Readers of one row: the first makes it, the others find it. Whoever asks for another row, while the first reader's is
-// still in use, has it made in other workspaces.
+// Readers of one row: the first makes it, the others find it. A reader of another row, while the first reader's is
+// still in use, uses other workspaces.
 class SharedRows : public Rows {
  public:
   SharedRows(RowsPtr input, int first, int place)
