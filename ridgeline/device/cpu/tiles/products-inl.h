@@ -2,8 +2,8 @@
 //
 // The product of up to 2 x 2 tiles, written once over a set of tile registers: 0 to 3 hold the sums, 4 and 5 A, 6 and 7
 // B. Each of A and B is loaded once per step and used twice, which is what eight registers allow; loads come before the
-// products, which is up to a tenth faster than loading on demand. Sums of an earlier
-// product are added to memory by the vector units, which have nothing else to do.
+// products, which is up to a tenth faster than loading on demand. Sums of an earlier product are added to memory by
+// vector instructions, whose units are otherwise idle.
 #pragma once
 
 #include <algorithm>
