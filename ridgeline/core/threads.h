@@ -12,19 +12,19 @@
 
 namespace ridgeline {
 
-// Cores this process may use: those of its affinity mask, or fewer where a control group gives it less time. At least
-// 1.
+// Processors this process may use: those of its affinity mask, or fewer where a control group gives it less time. At
+// least 1. A team of its own accord takes a thread a core of them (physical_cores.h).
 int available_cores();
 
 // The least share of time of the process's control groups (version 1 or 2) and those around them, in cores: 1.5 is one
 // and a half. Infinity where there is no limit. Files are looked for below `root`, which tests put in place of "".
 double control_group_cores(const std::string& root);
 
-// How many of the threads that are wanted (0: available_cores()) a team on the calling thread can have: OpenMP gives
-// fewer under OMP_THREAD_LIMIT and inside a parallel region of the caller's. More than 4096 are a usage Error.
+// How many of the threads that are wanted (0: one a core) a team on the calling thread can have: OpenMP gives fewer
+// under OMP_THREAD_LIMIT and inside a parallel region of the caller's. More than 4096 are a usage Error.
 int usable_threads(int wanted);
 
-// Size of the team of the calling thread: that of its ComputeScope, and the available cores outside of one.
+// Size of the team of the calling thread: that of its ComputeScope, and one thread a core outside of one.
 int compute_threads();
 
 // While alive, work of the calling thread is done by a team of `threads`, that of the kernel library, too (it asks
