@@ -58,6 +58,12 @@ void look_for_libraries(Card& card);
 void check_library_plans(Card& card);
 void time_library_plans(Card& card);
 
+// Of graph_stages.cpp.
+void check_ops(Card& card);
+void check_graphs(Card& card);
+// The card's context is of no more use behind it.
+void break_the_context(Card& card);
+
 // Of kernel_stages.cpp.
 void check_kernels(Card& card);
 void check_loops(Card& card);
