@@ -1,4 +1,4 @@
-// What the data engine itself costs: rows a second through pipelines whose operations are next to nothing, on one
+// What the data engine itself costs: rows a second through pipelines whose operations cost almost nothing, on one
 // worker and on all; and, with `permutation`, the check that the shuffle is a bijection for every size up to 70,000.
 //   build/bench_data_rows [permutation]
 #include <fmt/format.h>

@@ -56,7 +56,7 @@ fi
 bytes=$(stat -c %s "$library")
 ((${#emulator[@]} == 0 || bytes <= 4000000)) || die "$library has $bytes bytes, more than 4,000,000"
 
-# What it shows is what the header declares, nothing else (but for the linker's own marks).
+# What it shows is what the header declares, nothing else (except the linker's own marks).
 shown=$(nm -D --defined-only "$library" | awk '$2 ~ /[TDB]/ {print $3}' | grep -vxE '__bss_start|_edata|_end' | sort)
 declared=$(grep -oE '\bridgeline_[a-z_]+\(' bindings/c/$package.h | tr -d '(' | sort -u)
 [[ $shown == "$declared" ]] || { diff <(echo "$shown") <(echo "$declared") >&2 || true; die "symbols and header differ"; }

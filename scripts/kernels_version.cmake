@@ -1,4 +1,4 @@
-# Writes OUT, the source of kernels_version(), a hash of the sources below FOLDER but for cuda/, and of contract_version(),
+# Writes OUT, the source of kernels_version(), a hash of the sources below FOLDER except cuda/, and of contract_version(),
 # one of the headers that a device's plug-in shares with the program; by paths and bytes, so that both are the same
 # wherever the folder lies.
 #   cmake -DFOLDER=ridgeline/device -DOUT=kernels_version.cpp -P scripts/kernels_version.cmake

@@ -7,7 +7,7 @@ torch (torchvision on PIL images), torch-tensors (torchvision v2 on tensors), da
 WORKLOAD: plain, jitter, randaug, trivial, blur, eval, or cifar (DIR holds small images). DIR holds class folders of JPEGs.
 Batches of 128, f32; all pixels but DALI's are torchvision's. With samples of other schemas, for ridgeline and torch:
 floats (plain, float targets), dicts (plain, a dict of the picture, boxes, a text and numbers), computed (Python computes a
-signal of 64 KiB, 1 ms of work, in as many processes on both sides) and tables (rows that cost next to nothing: what the way
+signal of 64 KiB, 1 ms of work, in as many processes on both sides) and tables (rows that cost almost nothing: what the way
 from process to process costs).
 
 `first`: images a second in the first epoch, from its third batch on. `later`: in later ones, median of three times

@@ -46,7 +46,7 @@ nlohmann::json parts_json(const train::StepBench& bench) {
   return parts;
 }
 
-// Every launch of the profiled step, in the order of the plan.
+// Every launch of the profiled step, in the plan's order.
 nlohmann::json launches_json(const train::StepBench& bench) {
   const std::vector<double> gaps = gaps_before(bench.launches);
   nlohmann::json all = nlohmann::json::array();
@@ -67,7 +67,7 @@ nlohmann::json launches_json(const train::StepBench& bench) {
   return all;
 }
 
-// Of each region between two barriers: how many items, its share of the launch, and how long a team is in it.
+// Of each region between two barriers: how many items, its share of the launch, and how long a team takes for it.
 nlohmann::json regions_json(const LaunchReport& launch, const LaunchBalance& balance, int threads) {
   nlohmann::json regions = nlohmann::json::array();
   for (const TeamRegion& region : launch.work.regions) {
@@ -119,7 +119,7 @@ std::vector<int> teams_of(const std::string& text) {
   }
 }
 
-// The first of the teams is that of `efficiency_bound`.
+// `efficiency_bound` is that of the first team.
 void print_balance(const train::Recipe& recipe, const std::string& precision, const std::vector<int>& teams,
                    bool json) {
   nlohmann::json object{{"model", recipe.model}, {"batch_size", recipe.batch_size}, {"precision", precision}};

@@ -17,8 +17,8 @@
 namespace ridgeline::cli {
 namespace {
 
-// Of an iterator's settings: those that a flag gives under another name, and those that are no flag of this tool, as
-// the graph's flags and the recipe's bad samples have them, or a bench has no use for them.
+// Iterator settings that a flag has under another name, and those without a flag here, because the graph's flags or the
+// recipe's bad samples set them, or a bench does not need them.
 struct OtherFlag {
   std::string_view setting, flag;
 };
@@ -37,12 +37,12 @@ std::string flag_of(const data::IteratorSetting& setting) {
   return std::string(setting.name);
 }
 
-// What the flag of a setting says, in the form that the flag has.
+// The flag's text for a setting.
 struct SettingFlag {
   const data::IteratorSetting* setting = nullptr;
   data::Value value;
 };
-// Of texts that may be absent: absent, and empty.
+// Values of optional texts: absent, and empty.
 constexpr const char *kAbsent = "auto", *kEmpty = "none";
 
 struct BenchFlags {

@@ -27,7 +27,7 @@ struct ShowFlags {
 
   bool text() const { return !json && !minddata; }
   bool drawn() const { return text() || !svg.empty(); }
-  // Whether the graph after the passes is asked for.
+  // Whether the graph after the passes is wanted.
   bool prepared() const { return after || (drawn() && !before); }
 };
 

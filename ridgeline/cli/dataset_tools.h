@@ -11,7 +11,7 @@
 
 namespace ridgeline::cli {
 
-// A subcommand and what runs it once its flags are parsed. `run` owns the flags' values.
+// A subcommand and the function that runs it once its flags are parsed. `run` owns the flags' values.
 struct DatasetTool {
   Command* app = nullptr;
   std::function<int()> run;
@@ -25,7 +25,7 @@ DatasetTool add_dataset_export(Command& dataset);
 DatasetTool add_dataset_pack(Command& dataset);
 DatasetTool add_dataset_show(Command& dataset);
 
-// A counter on a terminal, nothing elsewhere. Any thread, one at a time.
+// Shows a counter on a terminal, nothing elsewhere. Any thread, one at a time.
 data::Progress counter(const char* what);
 
 }  // namespace ridgeline::cli

@@ -1,4 +1,4 @@
-// `ridgeline doctor`: what is wrong with a set-up, and where two computations of it part.
+// `ridgeline doctor`: what is wrong with a set-up, and where two computations of it begin to differ.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -64,8 +64,8 @@ int compare_files(DoctorFlags& flags) {
   return comparison.equal() ? 0 : 1;
 }
 
-// The words with what --preset and --run_config say behind the name of the subcommand. `check` has the flags of both,
-// and is what flags without a subcommand mean.
+// The words, with those of --preset and --run_config inserted after the subcommand's name. `check` has the flags of
+// both, and is the default subcommand.
 Words with_config(const Command& check, const Words& words) {
   if (words.empty() || words[0] == "--help" || words[0] == "--help_all") return words;
   const bool flags = words[0].starts_with("--");

@@ -1,4 +1,4 @@
-// `ridgeline experiment NAME`: one thing varied between trainings that are otherwise equal, and the report about it.
+// `ridgeline experiment NAME`: varies one thing between trainings that are otherwise equal, and reports it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace ridgeline::cli {
 namespace {
 
-// What a run gets unless the user says otherwise: AlexNet on the embedded shapes, half a minute on two cores.
+// Default flags of a run: AlexNet on the embedded shapes, half a minute on two cores.
 const std::array<std::string, 6> kShapesFlags = {"--preset=shapes",          "--max_epochs=3",
                                                  "--epochs_between_evals=3", "--save_summary_steps=10",
                                                  "--do_checkpoint=True",     "--max_checkpoint_to_save=1"};
@@ -32,7 +32,7 @@ struct ExperimentFlags {
   bool keep_checkpoints = false;
 };
 
-// Splits the words into those of this command and those that every training gets.
+// Splits the words into those of this command and those of every training.
 Words own_words(const Words& words, Words& training) {
   constexpr std::array<std::string_view, 5> kOwn{"--out", "--seeds", "--flag", "--variant", "--keep_checkpoints"};
   Words own;
@@ -53,7 +53,7 @@ Words own_words(const Words& words, Words& training) {
   return own;
 }
 
-// "auto": 1, 2, ..., as many as the experiment has by itself.
+// "auto": 1, 2, ..., the experiment's default number of seeds.
 std::vector<std::uint64_t> seeds_of(const std::string& text, const train::Experiment& experiment) {
   std::vector<std::uint64_t> seeds;
   if (text == "auto") {

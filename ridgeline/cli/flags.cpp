@@ -37,15 +37,15 @@ bool parse_boolean(const std::string& name, const std::string& given) {
   throw CLI::ValidationError(name + "=" + given + " is no boolean (allowed: True, False)");
 }
 
-// What a number of this type is called.
+// The name of a number type in messages.
 struct NumberType {
   std::string_view type, meaning;
 };
 constexpr NumberType kNumberTypes[] = {
     {"INT", "is no whole number"}, {"UINT", "is no whole number of 0 or more"}, {"FLOAT", "is no number"}};
 
-// The library wraps negative numbers where the type has none and takes the largest for any that is larger: such a text
-// is refused, by itself as the reason.
+// The library wraps negative numbers of unsigned types and clamps larger ones: such a text is refused, with itself as
+// the reason.
 template <class Number>
 std::string refused_number(const std::string& text) {
   Number value{};
@@ -59,7 +59,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, Number& target, 
   return app.add_option(name, target, help)->capture_default_str()->check(refused_number<Number>);
 }
 
-// "--lr=abc is no number", where the library says in other words which flag it is and what it was given.
+// "--lr=abc is no number", instead of the library's own words for flag and value.
 std::string conversion_text(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::Option* option : app.get_options()) {
     const std::string missing = option->get_name() + ": 1 required ";  // nothing behind it
@@ -109,8 +109,8 @@ void collect_names(const CLI::App& app, std::set<std::string>& names) {
   for (const CLI::App* sub : app.get_subcommands(nullptr)) collect_names(*sub, names);
 }
 
-// "--lr=" has no value: the library would take the next word, whatever that is. Where none is meant by it, the value is
-// a word of its own.
+// "--lr=" has no value: the library would take the next word. Where an empty value is allowed, it becomes a separate
+// word.
 std::vector<std::string> with_empty_values(const CLI::App& app, const std::set<std::string>& may_be_empty,
                                            const std::vector<std::string>& words) {
   std::set<std::string> names;
@@ -142,7 +142,7 @@ std::string help_of(const CLI::App& app) {
   return app.help("ridgeline" + (name == app.get_name() ? "" : " " + name.substr(0, name.rfind(' '))));
 }
 
-// "dataset: a subcommand is needed: make, inspect, ...", where there are some and none is named.
+// "dataset: a subcommand is needed: make, inspect, ...", where there are some and none is given.
 void refuse_missing_subcommand(const CLI::App& app) {
   const CLI::App& target = addressed(app);
   std::string names;
@@ -286,7 +286,7 @@ bool Command::parse(std::vector<std::string> words) {
     std::cout << app.help("", CLI::AppFormatMode::All);
     return false;
   } catch (const CLI::ParseError& error) {
-    // A mistyped word is also why something required is missing: it comes first.
+    // A mistyped word may be the reason for something missing, so it is reported first.
     if (dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error)) {
       refuse_extras(app);
       refuse_missing_subcommand(app);

@@ -1,7 +1,7 @@
 // ridgeline/cli/flags.h
 //
-// The flags of a command: which there are, where their values go, and what a call of the command gave. The only place
-// that knows the library which parses them (whose templates are slow to compile).
+// The flags of a command: which flags exist, where their values go, and which were given. The only place that uses the
+// parsing library (whose templates are slow to compile).
 //
 // A command owns its subcommands. Targets must outlive it. An unknown flag, a missing or a malformed value is a usage
 // Error that names the flag, and the nearest known one.
@@ -23,19 +23,20 @@ class Option;
 
 namespace ridgeline::cli {
 
-// One flag, for what few of them have.
+// One flag, for properties that few flags have.
 class Flag {
  public:
   Flag(CLI::Option* option, std::set<std::string>& may_be_empty) : option_(option), may_be_empty_(&may_be_empty) {}
-  // The heading that it stands under in --help.
+  // Its heading in --help.
   Flag& group(const std::string& heading);
   Flag& required();
-  // --name= (of a text) is its empty value; else that is refused, as it is mostly a variable that is not set.
+  // Allows --name= (of a text) as an empty value; by default that is refused, since it is mostly a variable that is not
+  // set.
   Flag& may_be_empty();
 
  private:
   CLI::Option* option_;
-  std::set<std::string>* may_be_empty_;  // of its command
+  std::set<std::string>* may_be_empty_;  // the list of its command
 };
 
 class Command {
@@ -48,8 +49,8 @@ class Command {
   // A command that has subcommands needs one of them.
   Command& subcommand(const std::string& name, const std::string& summary);
 
-  // --name=VALUE; without hyphens in front, words that belong to no flag. What the target holds now is the default that
-  // --help shows (nothing where it is empty). Of several values the last counts; a list takes all.
+  // --name=VALUE; a name without hyphens takes words that belong to no flag. The target's present value is the default
+  // that --help shows (nothing if it is empty). Of several values the last counts; a list takes all.
   Flag option(const std::string& name, std::string& target, const std::string& help);
   Flag option(const std::string& name, std::vector<std::string>& target, const std::string& help);
   Flag option(const std::string& name, int& target, const std::string& help);
@@ -58,19 +59,19 @@ class Command {
   Flag option(const std::string& name, double& target, const std::string& help);
   // --name=True|False (also true, 1, yes, on; --name alone means True).
   Flag boolean(const std::string& name, bool& target, const std::string& help);
-  // The same where not being given is a third answer.
+  // The same with a third state: not given.
   Flag boolean(const std::string& name, std::optional<bool>& target, const std::string& help);
-  // --name: there or not.
+  // --name, without a value.
   Flag flag(const std::string& name, bool& target, const std::string& help);
 
   // A line below the flags of --help.
   void footer(const std::string& text);
 
-  // Parses the words after the command's name. False: help was asked for and printed.
+  // Parses the words after the command's name. False: help was requested and printed.
   bool parse(std::vector<std::string> words);
   // After parse(): whether this subcommand was called.
   bool called() const;
-  // Whether the flag was given; false for one that the command does not have.
+  // Whether the flag was given; false if the command does not have it.
   bool given(const std::string& flag) const;
   bool has(const std::string& flag) const;
 

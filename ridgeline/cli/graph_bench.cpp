@@ -1,4 +1,4 @@
-// `graph bench`: how long a graph takes, beside what the machine could do.
+// `graph bench`: how long a graph takes, compared with the machine's limit.
 #include <fmt/format.h>
 
 #include <memory>
@@ -22,7 +22,7 @@ struct BenchFlags {
   bool layers = false, json = false;
 };
 
-// Of the last run: forms of parameters that were up to date are none of them.
+// Those of the last run, without forms that were up to date.
 std::vector<LaunchReport> launches_of(const Program& program) {
   std::vector<LaunchReport> launches = program.launches();
   std::erase_if(launches, [](const LaunchReport& launch) { return !launch.ran; });

@@ -1,4 +1,4 @@
-// `graph check`: whether a file holds a graph that is whole.
+// `graph check`: whether a file holds a valid graph.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -28,7 +28,7 @@ struct RunFlags {
 
 constexpr int kPrinted = 6, kPrintedInJson = 1000;
 
-// What a run gave, under the name that the graph's text has for it.
+// A result of a run, under its name in the graph's text.
 struct Result {
   std::string label;  // %2, %2 "loss", next %w
   std::string name;   // in JSON and in the file
@@ -124,7 +124,7 @@ std::vector<Result> results_of(const Graph& graph, GraphRun& run, const Argument
   return results;
 }
 
-// What the graph takes without fusion.
+// Launches and bytes of the graph without fusion.
 LaunchCounts unfused_counts(const Graph& graph, Session& session, CompileOptions options) {
   options.fusion = false;
   options.dump_directory.clear();

@@ -1,4 +1,4 @@
-// `graph show`: a step graph in one of its forms, as it is or after the compiler's passes.
+// `graph show`: a step graph in one of its formats, before or after the compiler's passes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ std::string to_json_text(const Graph& graph) {
   return to_json(graph).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-// A form by its name. The user's own file tells its lines already: they are only of use in the dump's form.
+// A format by its name. The file is the user's own, so source lines are of use only in the dump's format.
 struct Form {
   const char* name;
   std::string (*print)(const Graph& graph, const GraphShowFlags& flags);

@@ -12,7 +12,7 @@
 
 namespace ridgeline::cli {
 
-// A subcommand and what runs it once its flags are parsed. `run` owns the flags' values.
+// A subcommand and the function that runs it once its flags are parsed. `run` owns the flags' values.
 struct GraphTool {
   Command* app = nullptr;
   std::function<int()> run;
@@ -23,7 +23,7 @@ GraphTool add_graph_check(Command& graph);
 GraphTool add_graph_run(Command& graph);
 GraphTool add_graph_bench(Command& graph);
 
-// The graph of a file, parsed and verified. Errors name file, line and op.
+// Adds the argument for a graph's file. Errors of reading it name file, line and op.
 void add_graph_file(Command& app, std::string& file);
 Graph read_graph(const std::string& file);
 
@@ -35,7 +35,7 @@ struct GraphRunFlags {
   std::uint64_t seed = 1;
 };
 void add_graph_run_flags(Command& app, GraphRunFlags& flags);
-// After parsing: an unknown pass or device is an Error, log_device_placement becomes a component of the log.
+// Call after parsing: an unknown pass or device is an Error, log_device_placement becomes a component of the log.
 void finish(GraphRunFlags& flags);
 
 }  // namespace ridgeline::cli

@@ -21,7 +21,7 @@ namespace {
 
 void print_machine() { fmt::print("ridgeline {}\nmachine: {}\n\n", kVersion, device_named("cpu").entry->describe()); }
 
-// Every device with what there is of it, or why it cannot be used.
+// Every device with its properties, or why it cannot be used.
 void print_devices() {
   for (const DeviceEntry* entry : devices()) {
     std::string text(entry->doc);
@@ -61,7 +61,7 @@ void print_model(const std::string& path) {
   print_tensors(model.tensors);
 }
 
-// Of a folder the newest checkpoint.
+// Of a folder, the newest checkpoint.
 std::string file_in(const std::string& path) {
   if (!std::filesystem::is_directory(path)) return path;
   const std::vector<train::CheckpointFile> saved = train::list_checkpoints(path);

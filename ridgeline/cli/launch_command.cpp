@@ -22,7 +22,7 @@
 namespace ridgeline::cli {
 namespace {
 
-// After a rank has failed.
+// Seconds for the others after a rank has failed.
 constexpr int kGraceSeconds = 10;
 
 bool names_file(const std::string& name, const std::string& value) {
@@ -69,7 +69,7 @@ int launch_command(const Words& words) {
   if (!plan.note.empty()) train::print_line(plan.note);
   const train::InterruptGuard guard;
   std::vector<train::RankEnd> ends = train::run_launch(plan, command, kGraceSeconds, train::print_line);
-  // Others follow the first that fails, or the launcher stops them; where one was called wrongly, that is why.
+  // Others follow the first that fails, or the launcher stops them; a rank that was called wrongly is the cause.
   const auto wrong = [](const auto& end) { return end.code == 2; };
   if (std::any_of(ends.begin(), ends.end(), wrong)) return 2;
   std::sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.turn < b.turn; });

@@ -12,7 +12,7 @@
 namespace ridgeline::cli {
 namespace {
 
-// A flag and the name of the argument that it gives.
+// A flag and the name of the argument that it sets.
 struct ArgumentFlag {
   const char* flag;
   std::string_view argument;

@@ -16,7 +16,7 @@ void at_least_one(const char* flag, std::int64_t value) {
     throw Error(fmt::format("--{}={} is out of range (allowed: 1 or more)", flag, value), ErrorKind::usage);
 }
 
-// An evaluation reads the validation part where there is one.
+// An evaluation reads the validation split where there is one.
 data::Dataset source_of(const PipelineFlags& flags) {
   const data::FoundData found = data::find_data(flags.data_dir);
   const data::DataPart* validation = flags.eval && flags.split.empty() ? found.validation() : nullptr;

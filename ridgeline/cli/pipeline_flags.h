@@ -1,6 +1,6 @@
 // ridgeline/cli/pipeline_flags.h
 //
-// Which data graph a tool works on: the standard training or evaluation pipeline over a data directory, by flags, or a
+// The data graph of a tool: the standard training or evaluation pipeline over a data directory, given by flags, or a
 // graph from a file.
 #pragma once
 
@@ -29,12 +29,12 @@ struct PipelineFlagSet {
   bool batch_size = true;  // --batch_size; without it batches are of one sample
 };
 void add_pipeline_flags(Command& app, PipelineFlags& flags, PipelineFlagSet set = {});
-// The graph that they say; files are opened only where a flag needs their content. With a graph from a file, flags that
-// would have no effect are refused; --data_dir gives it other data, --seed another seed.
+// The graph that the flags describe; files are opened only if a flag needs their content. With a graph from a file,
+// flags that would have no effect are refused; --data_dir gives it other data, --seed another seed.
 data::DataGraph graph_of(const Command& app, const PipelineFlags& flags);
-// Its dataset.
+// The dataset of that graph.
 data::Dataset dataset_of(const Command& app, const PipelineFlags& flags);
-// How --pixels wants MindData's trees read and written.
+// How MindData's trees are read and written, by --pixels.
 data::MindDataOptions minddata_options(const PipelineFlags& flags);
 
 }  // namespace ridgeline::cli

@@ -1,4 +1,4 @@
-// `ridgeline plan STEP.json`: what a measured step would take on clusters that are not here.
+// `ridgeline plan STEP.json`: what a measured step would take on other clusters.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,7 +17,7 @@
 namespace ridgeline::cli {
 namespace {
 
-// Of a step alone: a year.
+// The longest step: a year.
 constexpr double kMostSeconds = 3.2e7;
 
 struct PlannedStep {

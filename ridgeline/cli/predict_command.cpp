@@ -86,7 +86,7 @@ struct Format {
 constexpr std::array<Format, 3> kFormats{
     {{"text", print_text, ""}, {"csv", print_csv, "image,rank,label,name,probability\n"}, {"json", print_json, ""}}};
 
-// Files of models that other flags or no command at all reads: they are no images.
+// Files of models that other flags or commands read: they are not images.
 void refuse_other_models(const std::string& path) {
   for (const std::string_view ending : {".safetensors", ".pt", ".pth", ".ckpt"}) {
     if (path.ends_with(ending))

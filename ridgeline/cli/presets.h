@@ -1,8 +1,8 @@
 // ridgeline/cli/presets.h
 //
-// Flags from YAML, before all others: --preset NAME of those that come with the program (presets/*.yaml), or a file of
-// one's own. Up to three documents: values by flag, help by flag (`preset` describes the whole), and choices by flag,
-// which hold for the command line, too.
+// Flags from YAML, before all others: --preset takes the name of a built-in preset (presets/*.yaml) or a file. Up to
+// three documents: values by flag, help by flag (`preset` describes the whole), and allowed values by flag, which also
+// restrict the command line.
 #pragma once
 
 #include <map>
@@ -28,13 +28,13 @@ struct Preset {
   std::map<std::string, std::string> help;
   std::map<std::string, std::vector<std::string>> choices;
 };
-// Errors (usage) are "WHERE:LINE: ...": no YAML, another form, a key that is none of `flags` or comes twice, help or
-// choices of a flag that has no value, a value that is none of its choices.
+// Errors (usage) are "WHERE:LINE: ...": invalid YAML, another structure, a key that is not in `flags` or occurs twice,
+// help or choices for a flag without a value, a value that is not among its choices.
 Preset read_preset(const std::string& yaml, const std::string& where, const std::vector<std::string>& flags);
 
-// The words of the command line behind those that its --preset stands for, without what they take the place of
-// (replaced_settings.h) and without the settings that are `off`. A line on standard error says which they
-// are. Errors (usage) as above, for an unknown name, and for a word that is none of the preset's choices.
+// The words of the preset, then those of the command line. Preset settings are dropped that the command line replaces
+// (replaced_settings.h) or that are `off`; a line on standard error says which are used. Errors (usage) as above, for
+// an unknown name, and for a word that is not among the preset's choices.
 std::vector<std::string> with_preset(const std::vector<std::string>& words, const std::vector<std::string>& off);
 
 }  // namespace ridgeline::cli

@@ -26,7 +26,7 @@ void print_help(std::FILE* out) {
   for (const CommandEntry& c : command_table()) std::fprintf(out, "  %-10s %s\n", c.name.data(), c.summary.data());
 }
 
-// What was printed may lie in a buffer still, and the disk or pipe behind it may take no more.
+// Printed output may still be in a buffer, and the disk or pipe may take no more.
 void finish_output() {
   errno = 0;
   std::cout.flush();
@@ -35,7 +35,7 @@ void finish_output() {
                 (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
 }
 
-// Data sets of many shards keep each of them open where they may; the usual soft limit is 1024.
+// Data sets of many shards keep all of them open if allowed; the usual soft limit is 1024.
 void allow_many_files() {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

@@ -1,7 +1,7 @@
 // ridgeline/cli/program.h
 //
-// The program `ridgeline`: finds the command, runs it, and turns what goes wrong into one line and an exit code: 2 for
-// a wrong call, 1 for a failure, 130 when interrupted. Once a process; its main thread.
+// The program `ridgeline`: finds the command, runs it, and turns failures into one line and an exit code: 2 for a wrong
+// call, 1 for a failure, 130 when interrupted. Once per process, on its main thread.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace ridgeline::cli {
 
-// argv[0] is not looked at.
+// argv[0] is ignored.
 int run_program(int argc, char** argv);
 
-// What starts this program once more, in front of a command: its file, unless another program runs it and has said so.
+// The words that start this program again, to be followed by a command: its file, unless another program runs it and
+// has set them.
 std::vector<std::string> own_command();
 void set_own_command(std::vector<std::string> command);
 

@@ -108,7 +108,7 @@ std::vector<std::string> with_files(const Command& app, const std::vector<std::s
   std::vector<std::string> off;
   const std::vector<std::string> configured = with_run_config(words, off);
   std::vector<std::string> all = with_preset(configured, off);
-  // Files describe trainings, and a command may have a part of the options.
+  // Files describe trainings; a command may have only some of the options.
   const auto from_words = all.end() - static_cast<std::ptrdiff_t>(words.size());
   const auto unknown = [&](const std::string& word) { return !app.has(word.substr(0, word.find('='))); };
   all.erase(std::remove_if(all.begin(), from_words, unknown), from_words);
@@ -117,7 +117,7 @@ std::vector<std::string> with_files(const Command& app, const std::vector<std::s
 
 namespace {
 
-// One setting by itself, so that an Error tells the file and the option in it.
+// One setting by itself, so that an Error has the file and its option.
 void check_run_setting(const std::string& name, const std::string& flag, const std::string& where) {
   train::RecipeArguments alone;
   Command app("", "train");
@@ -187,7 +187,7 @@ void finish_rank_flags(const Command& app, train::RecipeArguments& f) {
 
 namespace {
 
-// What an evaluation is not told, the checkpoint tells; it writes a log where it is asked for one.
+// Settings that an evaluation is not given come from the checkpoint; a log is written only on request.
 void finish_evaluation_flags(const Command& app, train::Recipe& r) {
   if (!app.given("--model")) r.model.clear();
   r.label_smoothing_of_checkpoint = !app.given("--label_smoothing");
@@ -220,7 +220,7 @@ train::Recipe finish_recipe(const Command& app, train::RecipeArguments& f) {
     if (app.given(flag)) std::fprintf(stderr, "warning: %s has no effect\n", flag);
   }
   train::Recipe& r = f.recipe;
-  // Random pixels have no validation part.
+  // Random pixels have no validation split.
   if (r.synthetic && !app.given("--mode") && f.mode == "train_and_evaluate") f.mode = "train";
   if (r.crop_padding >= 0 && app.given("--min_area"))
     throw Error("--min_area has no effect with --crop_padding: images are shifted, not cropped", ErrorKind::usage);

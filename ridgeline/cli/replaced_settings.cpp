@@ -8,7 +8,7 @@
 namespace ridgeline::cli {
 namespace {
 
-// Flags of one line say one thing, each in its way.
+// Flags of one row set the same thing in different ways.
 struct Ways {
   std::vector<std::string_view> flags;
 };
@@ -22,7 +22,7 @@ const std::vector<Ways>& all_ways() {
   return ways;
 }
 
-// Whether the word says something: the value that stands for nothing leaves the other way as it is.
+// Whether the word sets something: the value for "nothing" does not replace the other flag.
 bool says(const std::vector<std::string>& words, std::string_view flag) {
   const std::string value = value_of(words, "--" + std::string(flag));
   const bool off = flag == "crop_padding" && value == "-1";

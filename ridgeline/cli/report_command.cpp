@@ -1,4 +1,4 @@
-// `ridgeline report`: runs side by side, as a page, as Markdown or as CSV.
+// `ridgeline report`: compares runs, as a page, as Markdown or as CSV.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // ridgeline/cli/saved_model_flags.h
 //
-// The flags that say which trained model is meant, of `predict` and `export`.
+// The flags of `predict` and `export` that select a trained model.
 #pragma once
 
 #include "ridgeline/cli/flags.h"

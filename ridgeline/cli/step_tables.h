@@ -1,6 +1,6 @@
 // ridgeline/cli/step_tables.h
 //
-// Tables that explain a step's time, as text: launch by launch, and by kinds of ops beside the machine's limits.
+// Tables that explain a step's time, as text: launch by launch, and by kinds of ops compared with the machine's limits.
 #pragma once
 
 #include <span>
@@ -19,8 +19,8 @@ std::string launch_table(std::span<const LaunchReport> launches, const DeviceRat
 // that are farthest from their limits, and the time between launches.
 std::string part_table(std::span<const LaunchReport> launches, const DeviceRates& limits);
 
-// How each launch that takes a two-hundredth of the step or more divides among the team, as a Markdown table, and the
-// whole step.
+// How the work of each launch that takes a two-hundredth of the step or more, and of the whole step, divides among the
+// team, as a Markdown table.
 std::string balance_table(std::span<const LaunchReport> launches, const StepBalance& balance);
 
 }  // namespace ridgeline::cli

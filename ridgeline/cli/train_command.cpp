@@ -32,7 +32,7 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-// As the user can use it, who is in another folder than a rank that was launched.
+// As seen from the user's folder, which is not that of a launched rank.
 std::string for_user(const std::string& path) {
   if (!comm::process_environment()("RANK_ID")) return path;
   return std::filesystem::absolute(path).lexically_normal().string();
@@ -53,7 +53,7 @@ void print_next(const train::Recipe& recipe, const train::TrainingResult& result
   }
 }
 
-// What is announced is there: others may have removed it during the run.
+// Announces only what exists: others may have removed it during the run.
 void announce(const char* what, const std::string& path, const char* remark = "") {
   std::error_code none;
   const bool there = std::filesystem::exists(path, none);
@@ -61,7 +61,7 @@ void announce(const char* what, const std::string& path, const char* remark = ""
                there ? remark : " is gone: removed during the run");
 }
 
-// What came out and where it is.
+// The results and where they are.
 void print_summary(const train::Recipe& recipe, const train::TrainingResult& result) {
   if (result.evaluation) {
     std::fprintf(stderr, "validation: %.1f %% of %lld images\n", 100 * result.evaluation->top_1,
@@ -107,7 +107,7 @@ int run(const train::Recipe& recipe) {
   return result.interrupted ? 130 : 0;
 }
 
-// Other ranks are told of what the words lack.
+// Other ranks are told what is missing in the words.
 int run_as_rank(const std::function<std::optional<train::Recipe>()>& read_words) {
   const std::optional<train::Recipe> recipe = train::before_joining(read_words);
   return recipe ? run(*recipe) : 0;

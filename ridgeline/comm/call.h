@@ -1,6 +1,6 @@
 // ridgeline/comm/call.h
 //
-// What a rank says of the call that it is in. All ranks compare it before they exchange anything.
+// A rank's description of its current call. All ranks compare theirs before they exchange anything.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ struct Call {
   std::uint32_t type = 0;
   std::uint32_t how = 0;
   std::int32_t root = 0;
-  std::int32_t buffer = -1;  // the allocation that the values lie in; -1: none
-  std::int64_t offset = 0;   // in it
+  std::int32_t buffer = -1;  // the allocation that contains the values; -1: none
+  std::int64_t offset = 0;   // of the values within it
   std::int64_t size = 0;
 
   friend bool operator==(const Call&, const Call&) = default;
 };
 
-// For messages. A call of another process may hold anything.
+// For messages. A call of another process may hold any values.
 std::string described(const Call& call);
 
 }  // namespace ridgeline::comm

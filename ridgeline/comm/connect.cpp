@@ -41,7 +41,7 @@ bool mpi_is_there() {
   }
 }
 
-// Of what the ranks of a run share, for this user.
+// The name of what the ranks of a run share, for this user.
 std::string shared_name(const std::string& job) { return fmt::format("ridgeline-{}-{:016x}", ::getuid(), hash64(job)); }
 
 std::unique_ptr<Communicator> over_shared_memory(const RankIdentity& identity, const ConnectOptions& o) {

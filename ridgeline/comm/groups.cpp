@@ -47,7 +47,7 @@ Communicator& Groups::at(const std::string& name) const {
   return *found->second;
 }
 
-// Of the first `end` ranks of a group, those on this rank's server.
+// How many of the first `end` ranks of a group are on this rank's server.
 int Groups::count_local(const Communicator& group, int end) const {
   const auto server = [&](int r) -> const std::string& {
     return places_.ranks[static_cast<std::size_t>(group.world_rank(r))].server;

@@ -1,7 +1,7 @@
 // ridgeline/comm/groups.h
 //
-// Groups of ranks by name, as the original's collectives name them. It owns the communicators: the world's, which is
-// there from the beginning under kWorldGroup, and one for each group. One thread at a time.
+// Groups of ranks by name, as the original's collectives name them. It owns the communicators: the world's, which
+// exists from the beginning as kWorldGroup, and one for each group. One thread at a time.
 #pragma once
 
 #include <map>
@@ -16,10 +16,10 @@ namespace ridgeline::comm {
 
 inline constexpr char kWorldGroup[] = "hccl_world_group";
 
-// Errors (kind usage) name the group: one that is not there, a name that is taken or not of 1 to 127 characters.
+// Errors (kind usage) name the group: an unknown one, a name that is taken or not of 1 to 127 characters.
 class Groups {
  public:
-  // `places` by rank of the world: which ranks are on one server.
+  // `places`, by rank of the world, tells which ranks are on one server.
   Groups(std::unique_ptr<Communicator> world, World places);
 
   // Every rank in `ranks` (numbers of the world, each once) calls it with the same list; others do not. Rank i of the

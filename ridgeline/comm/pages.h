@@ -1,6 +1,6 @@
 // ridgeline/comm/pages.h
 //
-// Memory for Communicator::allocate where no other process sees it.
+// Memory for Communicator::allocate if no other process shares it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace ridgeline::comm {
 
-// Zeroed, of whole pages, at least one. An Error where there is no memory.
+// Zeroed, in whole pages, at least one. An Error if there is no memory.
 std::shared_ptr<void> own_pages(std::int64_t bytes);
 
 }  // namespace ridgeline::comm

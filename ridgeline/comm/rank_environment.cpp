@@ -24,7 +24,7 @@ std::optional<int> whole_number(const std::string& text) {
   return number;
 }
 
-// A variable that is a whole number in [least, most]; none where it is not set.
+// A variable that is an integer in [least, most]; none where it is not set.
 std::optional<int> number_of(const Environment& environment, const std::string& name, int least, int most) {
   const std::optional<std::string> text = environment(name);
   if (!text) return std::nullopt;
@@ -47,7 +47,7 @@ std::optional<int> device_of(const Environment& environment) {
   return number;
 }
 
-// This process's rank in a table by groups: that of its pod with its device. A number where no pod has it is a rank.
+// This process's rank in a table by groups: that of its pod with its device. A number that no pod has is a rank.
 int rank_of_pod(const World& world, const std::string& pod, std::optional<int> device) {
   std::vector<int> found;
   for (int r = 0; r < world.size(); ++r) {
@@ -115,8 +115,8 @@ World one_server(int size) {
   return world;
 }
 
-// mpirun's ranks on several servers, of which it tells this one's number of ranks alone. It fills a server before the
-// next one, unless it is told otherwise, which nobody can see from here.
+// mpirun's ranks on several servers; it says only how many are on this one. By default it fills a server before the
+// next; other mappings cannot be seen from here.
 World servers_of_mpirun(int size, int rank, int local_rank, int local_size) {
   World world;
   for (int r = 0; r < size; ++r) {

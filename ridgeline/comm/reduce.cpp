@@ -12,7 +12,7 @@
 namespace ridgeline::comm {
 namespace {
 
-// Elements at a time: some levels of them fit the first cache.
+// Elements at a time: some levels of them fit the first-level cache.
 constexpr std::int64_t kBlock = 512;
 // 65,536 ranks have 17.
 constexpr std::size_t kMostLevels = 17;
@@ -65,7 +65,7 @@ A combine(A a, A b) {
   }
 }
 
-// Sources are taken as a binary counter takes ones: two of a level make one of the next.
+// Sources are added like ones to a binary counter: two of a level make one of the next.
 template <class T, Reduction how>
 void reduce_blocks(std::span<const void* const> sources, T* result, std::int64_t count) {
   using A = typename Arithmetic<T>::type;
@@ -91,7 +91,7 @@ void reduce_blocks(std::span<const void* const> sources, T* result, std::int64_t
       for (std::size_t bits = s; (bits & 1) != 0; bits >>= 1) combine_into_value(held[level++], size);
       std::copy_n(value.begin(), size, held[level].begin());
     }
-    // What is held are the ones of n; the smallest pairs are the right ends.
+    // What is held are the one bits of n; the smallest sums are the rightmost.
     bool first = true;
     for (std::size_t level = 0; level < levels; ++level) {
       if (((n >> level) & 1) == 0) continue;
@@ -110,8 +110,8 @@ void reduce_blocks(std::span<const void* const> sources, T* result, std::int64_t
   }
 }
 
-// Two ranks on f32, the common case: one pass, nothing held. Runs of a constant length in arrays of its own are what
-// the compiler makes vectors of.
+// Two ranks on f32, the common case: one pass, nothing held. The compiler vectorises runs of a constant length in local
+// arrays.
 template <Reduction how>
 void reduce_two(const float* a, const float* b, float* result, std::int64_t count) {
   constexpr std::int64_t kRun = 16;

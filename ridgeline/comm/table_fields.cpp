@@ -124,7 +124,7 @@ World numbered_world(std::vector<TableRank> ranks) {
           there->field.path()));
     there = &r;
   }
-  // Each rank is given once and below the size: none is missing. A server's must lie side by side.
+  // Each rank is given once and below the size: none is missing. A server's must be consecutive.
   std::set<std::string> left;
   for (std::size_t i = 0; i < holder.size(); ++i) {
     const std::string& server = holder[i]->place.server;

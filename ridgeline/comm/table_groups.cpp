@@ -1,4 +1,4 @@
-// The older forms: groups of instances (pods), numbered by the order of servers and devices, or by a rank id in each
+// The older formats: groups of instances (pods), numbered by the order of servers and devices, or by a rank id in each
 // instance. All groups of a table are one world.
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 namespace ridgeline::comm {
 namespace {
 
-// `key` holds how many there are, and is not 0.
+// `key` holds their number, which is not 0.
 void check_count(const TableField& owner, const char* key, std::size_t found, const char* what) {
   const TableField field = owner.at(key);
   const int count = field.number(kMostRanks, fmt::format("The '{}' in ranktable is invalid.", key));

@@ -1,4 +1,4 @@
-// The form of version 1.0: servers with devices, each with its rank.
+// Format version 1.0: servers with devices, each with its rank.
 #include <fmt/format.h>
 
 #include <set>

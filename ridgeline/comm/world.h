@@ -1,7 +1,7 @@
 // ridgeline/comm/world.h
 //
-// Who trains together: one process a device, numbered from 0. A world comes from a rank table (rank_table.h), from the
-// environment of a launcher (rank_environment.h), or is one process alone.
+// The processes that train together: one for each device, numbered from 0. A world comes from a rank table
+// (rank_table.h), from the environment of a launcher (rank_environment.h), or is one process alone.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace ridgeline::comm {
 
 struct RankPlace {
   std::string server;   // its name in the rank table; ranks of one server may share memory
-  std::string pod;      // of a table by groups: what RANK_ID or POD_NAME of its process says; else ""
+  std::string pod;      // with a table by groups: the RANK_ID or POD_NAME of its process; else ""
   int device = 0;       // number of the device on its server
-  std::string address;  // of the device, IPv4 or IPv6; "" where the table of a single server leaves it out
+  std::string address;  // of the device, IPv4 or IPv6; "" if the table of a single server leaves it out
 };
 
 struct World {

@@ -27,7 +27,7 @@
 namespace ridgeline {
 namespace {
 
-// Verifies and dumps what each pass has made, and says how long it took.
+// Verifies and dumps the result of each pass, and logs how long it took.
 class Watch {
  public:
   Watch(Session& session, const CompileOptions& options) : session_(session), options_(options) {
@@ -59,10 +59,10 @@ class Watch {
   };
   const std::vector<Change>& changes() const { return changes_; }
 
-  // What works on the last graph now, for the name of a dump.
+  // Names the pass that works on the last graph, for the name of a dump.
   void now(std::string_view name) { name_ = name; }
 
-  // The error that says where its op is marked in a dump of the last graph, where dumps are written.
+  // The error, with the place where its op is marked in a dump of the last graph, if dumps are written.
   NodeError marked(const NodeError& error) {
     if (options_.dump_directory.empty()) return error;
     const std::string file = dump(name_ + "_failed", last_, &error);
@@ -72,7 +72,7 @@ class Watch {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // One numbered file in each form; returns the path of the one that parses back.
+  // One numbered file in each format; returns the path of the one that parses back.
   std::string dump(const std::string& name, const Graph& graph, const NodeError* mark) const {
     if (options_.dump_directory.empty()) return "";
     char number[16];
@@ -93,7 +93,7 @@ class Watch {
   Graph last_;  // empty where nothing is dumped
 };
 
-// What the graph is compiled for. Here, before anything is written, fusion is refused where it is asked for in vain.
+// What the graph is compiled for. Fusion that the device does not have is refused here, before anything is written.
 PassContext context_of(Session& session, const CompileOptions& options) {
   check_fusion(session.device(), options.fusion);
   if (!options.fusion && !compiles_loops(session.device())) {
@@ -121,7 +121,7 @@ Target target_of(Session& session, const CompileOptions& options) {
           session.groups(), options.verify};
 }
 
-// The graph after all passes, and what they found out.
+// The graph after all passes, and their results.
 struct Rewritten {
   Graph graph;
   PassResults results;
@@ -140,16 +140,16 @@ Rewritten rewrite(const Graph& graph, Session& session, const CompileOptions& op
                           [&](const Pass& pass, const Graph& after) { watch(pass.name, after); });
   if (!results.exchanges.empty()) session.log().trace("passes", "data_parallel: " + results.exchanges);
   watch.now("lower");
-  // What was to be kept apart and is still there was made by another pass (recompute): it runs where it can.
+  // An op that was to be kept apart and still exists was made by another pass (recompute): it runs where it can.
   std::erase_if(results.fused, [&](const std::string& name) { return context.keep_apart.contains(name); });
   return made;
 }
 
-// Rounds of compilation after which a loop that no kernel takes is given up with all its members. Before, it loses its
-// last one only: a kernel may take what is left.
+// Rounds of compilation after which a loop that no kernel takes is split completely. Before, it loses only its last
+// member: a kernel may take the rest.
 constexpr int kShortened = 8;
 
-// What a compilation goes by, and how often it has begun again because something must be kept apart.
+// The state of a compilation, and how often it has restarted because something must be kept apart.
 struct Compilation {
   PassContext context;
   int splits = 0;
@@ -212,8 +212,8 @@ MadePlan make_plan(const Graph& graph, Session& session, const CompileOptions& o
                      [&](Watch& watch) { return try_plan(graph, session, options, compilation, watch); });
 }
 
-// What the passes count as live at one time differs from what the planner needs (workspaces, gaps, conversions), so a
-// limit is approached in some rounds.
+// The passes' count of live bytes differs from what the planner needs (workspaces, gaps, conversions), so a limit is
+// approached in rounds.
 constexpr int kMostRounds = 8;
 
 }  // namespace
@@ -263,7 +263,7 @@ Planned plan_program(const Graph& graph, Session& session, const CompileOptions&
       throw Error("[memory] the limit of " + byte_text(static_cast<std::int64_t>(limit)) +
                   " cannot be met: the least that was found is " + needs_text(*least));
     }
-    // Where no order of ops could do it, the next round finds out what can be done.
+    // Where no order of ops could reach the limit, the next round finds out what can be reached.
     compilation.context.live_limit = live.reached > excess ? live.reached - excess : 1;
     session.log().trace("memory", memory.to_text() + ": " + byte_text(static_cast<std::int64_t>(excess)) +
                                       " too much, of " + byte_text(static_cast<std::int64_t>(live.reached)) +

@@ -14,10 +14,10 @@ namespace ridgeline {
 struct FusionCount {
   std::string_view pass;
   std::size_t matched = 0;    // ops that it merged into others
-  std::size_t effective = 0;  // those that stayed merged: no kernel refused what they became
+  std::size_t effective = 0;  // those of them that stayed merged, because a kernel took the merged op
 };
 
-// In the order of the passes; one that is left out has no row. Errors as compile().
+// In the order of the passes; disabled passes have no row. Errors as compile().
 std::vector<FusionCount> count_fusions(const Graph& graph, Session& session, const CompileOptions& options = {});
 
 }  // namespace ridgeline

@@ -1,7 +1,7 @@
 // ridgeline/compile/fusion_switch.h
 //
-// Fusion that is asked for, beside what a device can do. Left to the device, programs are fused as far as it says
-// (Device::fusion_limits); who asks for fusion by name is told where there is none.
+// The option `fusion` and what a device supports. By default programs are fused as far as the device says
+// (Device::fusion_limits); asking for fusion explicitly is an Error if the device has none.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace ridgeline {
 // Whether the device runs chains of pointwise ops as one launch.
 bool compiles_loops(const Device& device);
 
-// An Error (usage) "fusion: not supported on this backend: ..." where fusion is asked for (true) and the device
-// compiles no loops.
+// An Error (usage) "fusion: not supported on this backend: ..." if fusion is asked for (true) and the device compiles
+// no loops.
 void check_fusion(const Device& device, std::optional<bool> fusion);
 
 }  // namespace ridgeline

@@ -1,7 +1,7 @@
 // ridgeline/core/control_group.h
 //
-// Where Linux keeps what the control groups (versions 1 and 2) around this process allow: containers and batch systems
-// set their limits there.
+// Where Linux keeps the limits of the control groups (versions 1 and 2) that contain this process: containers and batch
+// systems set their limits there.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // ridgeline/core/ends_run_error.h
 //
-// An Error that no rule for bad samples applies to: it is no fault of one sample, so leaving that out is no way on. A
-// run ends with it under every policy. Code that adds words to an Error catches this class first and keeps it.
+// An Error that ends a run under every policy for bad samples: no single sample is at fault, so leaving one out does
+// not help. Code that adds words to an Error catches this class first and keeps it.
 #pragma once
 
 #include "ridgeline/core/error.h"

@@ -27,10 +27,10 @@ void write_file_atomically(const std::string& path, std::string_view content);
 using Sink = std::function<void(const void* data, std::size_t size)>;
 void write_file_atomically(const std::string& path, const std::function<void(const Sink&)>& write);
 
-// False also for a path that cannot be looked at.
+// False also where the system gives no information about the path.
 bool is_regular_file(const std::string& path);
 
-// Makes the directory and those above it, where they are not there; through a link, the one behind it. Nothing for "".
+// Makes the directory and its parents where they are missing; of a link, its target. Does nothing for "".
 void make_directories(const std::string& path);
 
 // The regular files that match a shell pattern (`*`, `?`, `[...]`), sorted by name.

@@ -1,8 +1,8 @@
 // ridgeline/core/given_function.h
 //
-// Functions that callers hand over, by what an empty one means. A GivenFunction must be there: an empty one is an Error
-// with the caller's line, where the call is written and not where the function is missed. An OptionalFunction need not
-// be: an empty one does nothing. Both are a std::function otherwise.
+// Types of parameters that take a function of the caller's. A GivenFunction is required: an empty one is an Error with
+// the line of the call that passed it, not of the later use. An OptionalFunction may be empty and then does nothing.
+// Otherwise both are a std::function.
 #pragma once
 
 #include <concepts>

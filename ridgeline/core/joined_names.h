@@ -7,7 +7,7 @@
 
 namespace ridgeline {
 
-// By commas; entries without a name are left out.
+// Separated by commas; entries without a name are left out.
 template <class Entries, class Name>
 std::string joined_names(const Entries& entries, const Name& name_of) {
   std::string names;

@@ -1,7 +1,7 @@
 // ridgeline/core/lane_threads.h
 //
-// Threads that run one piece of work each at the same time, again and again. Lane 0 is the thread that asks; the others
-// sleep in between. Owned by whoever makes them; one thread at a time may ask.
+// Threads that run one piece of work each at the same time, as often as asked. Lane 0 is the thread that asks; the
+// others sleep in between. Owned by whoever makes them; one thread at a time may ask.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ class LaneThreads {
   int wanted_ = 0;                                // its lanes
   bool ending_ = false;
   std::atomic<std::uint32_t> round_{0};    // grows with each run: what the threads wait for
-  std::atomic<std::uint32_t> running_{0};  // threads that have not ended it yet
+  std::atomic<std::uint32_t> running_{0};  // threads that have not finished it yet
   std::vector<std::thread> threads_;
 };
 

@@ -1,6 +1,6 @@
 // ridgeline/core/location_text.h
 //
-// The user's line as messages end with it.
+// The user's line, as messages end with it.
 #pragma once
 
 #include <source_location>

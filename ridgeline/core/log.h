@@ -2,7 +2,7 @@
 //
 // Diagnostic messages of one session to standard error: warnings always, components ("dispatch", "placement", "memory",
 // "passes", "data") only when enabled. Not the training log, which train/ writes. Any thread may write; enable()
-// belongs to start-up, before others do. A message is one line: what in it would break that is escaped (printable.h).
+// belongs to start-up, before others do. A message is one line: line breaks and the like are escaped (printable.h).
 #pragma once
 
 #include <memory>

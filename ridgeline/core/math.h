@@ -18,7 +18,7 @@ double portable_log(double x);
 double portable_sin(double x);
 double portable_cos(double x);
 
-// x; a NaN without its sign, which says nothing, differs from processor to processor, and would be printed.
+// x, a NaN without its sign: that sign has no meaning and differs between processors, but would be printed.
 inline double plain_nan(double x) { return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x; }
 
 }  // namespace ridgeline

@@ -12,8 +12,8 @@ namespace ridgeline {
 // (`ulimit -v`) says so. At least 1.
 std::int64_t available_memory();
 
-// The least limit of the process's control groups (version 1 or 2) and those around them; the largest number where
-// there is none. Files are looked for below `root`, which tests put in place of "".
+// The smallest limit of the process's control groups (version 1 or 2) and of the groups around them; the largest number
+// if there is none. Files are looked for below `root`, which tests put in place of "".
 std::int64_t control_group_memory(const std::string& root);
 
 // "640 bytes", "1.5 MB", "17.2 GB".

@@ -27,7 +27,7 @@ struct Descriptor {
 [[noreturn]] void fail_on_file(const std::string& what, const std::string& path, int error = errno);
 
 // A regular file and what the system says of it. A folder, a FIFO, a device or a socket is an Error that says which,
-// without having been opened: a FIFO would be waited for, a device may never end.
+// and is not opened: opening a FIFO waits for its writer, and reading a device may never end.
 Descriptor open_regular_file(const std::string& path, struct stat& info);
 
 }  // namespace ridgeline

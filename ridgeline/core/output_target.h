@@ -10,16 +10,16 @@
 namespace ridgeline {
 
 struct OutputTarget {
-  std::string path;     // behind all links; need not be there yet
-  bool stream = false;  // neither a file nor to become one
+  std::string path;     // with links followed; need not exist yet
+  bool stream = false;  // not a file, and no file is to be made there
   int descriptor = -1;  // of this process, where the path names one
 };
 
 // A directory and links that lead in a circle are Errors "cannot write PATH: ...".
 OutputTarget output_target(const std::string& path);
 
-// The path behind the links that a path ends in, also one to nothing: what a folder of that name is, or is to be made
-// as.
+// `path` with the links that it ends in followed, also a link to nothing: where a folder of that name is, or would be
+// made.
 std::string behind_links(const std::string& path);
 
 // A descriptor to write the stream by, for the caller to close. Opening a pipe waits for its reader. For standard

@@ -1,7 +1,7 @@
 // ridgeline/core/processor.h
 //
-// The few things that the calling thread says to its processor in the processor's own language: how subnormal numbers
-// are handled, and that it waits. One form for each architecture that the project runs on.
+// What needs an instruction of the processor itself: how the calling thread treats subnormal numbers, and a hint that
+// it waits. One implementation for each architecture that the project supports.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace ridgeline {
 
-// How floating-point arithmetic goes on in a thread: MXCSR or FPCR.
+// The floating-point control register of a thread: MXCSR or FPCR.
 using FloatMode = std::uint64_t;
 
 #if defined(__x86_64__)
@@ -25,7 +25,7 @@ constexpr FloatMode kFlushSubnormals = 0x8040;
 inline FloatMode float_mode() { return _mm_getcsr(); }
 inline void set_float_mode(FloatMode mode) { _mm_setcsr(static_cast<unsigned>(mode)); }
 
-// Tells the processor that the thread looks at the same place again and again.
+// Tells the processor that the thread polls one memory location.
 inline void pause_while_waiting() { _mm_pause(); }
 
 #else
@@ -38,7 +38,7 @@ inline FloatMode float_mode() {
   __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
   return mode;
 }
-// The memory clobber keeps arithmetic on what is loaded or stored on its side.
+// The memory clobber keeps the compiler from moving loads and stores across this instruction.
 inline void set_float_mode(FloatMode mode) { __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory"); }
 
 inline void pause_while_waiting() { __asm__ volatile("yield" : : : "memory"); }

@@ -1,10 +1,10 @@
 // ridgeline/core/random_access_file.h
 //
-// A file that is read in pieces, at any place. Unlike a memory map, a file that is cut short or whose disk fails while
-// it is open gives an Error to the reader that meets it; a map would end the process (SIGBUS). The price is one copy.
+// A file that is read in pieces, at any place. If the file is cut short or its disk fails while it is open, the reader
+// gets an Error; with a memory map the process would end (SIGBUS). The price is one copy.
 //
-// Movable; any thread may read. A file keeps a descriptor as long as those that do so have at most half of what the
-// process may open; files beyond that are opened again for every read, and must then be the same file still.
+// Movable; any thread may read. Files keep their descriptors open until half of the descriptors that the process may
+// have are in use; further files are opened for every read, and must then still be the same file.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class RandomAccessFile {
   std::uint64_t size() const { return size_; }
   // Fills `into` from byte `at`; fewer bytes are returned only where the file ends.
   std::size_t read_some(std::uint64_t at, std::span<std::uint8_t> into) const;
-  // The same for bytes inside of size(): a file that ends before is an Error that says so.
+  // The same for bytes below size(): an Error if the file has become shorter.
   void read(std::uint64_t at, std::span<std::uint8_t> into) const;
   // What read() says of a file that gave `got` bytes from byte `at`: "the file ends at byte 12, it had 100 bytes ...".
   std::string cut_short(std::uint64_t at, std::size_t got) const;
@@ -36,8 +36,8 @@ class RandomAccessFile {
  private:
   std::string path_;
   std::uint64_t size_ = 0;
-  std::uint64_t device_ = 0, inode_ = 0;  // what is opened again must be the same
-  int fd_ = -1;                           // or opened for every read
+  std::uint64_t device_ = 0, inode_ = 0;  // to check that a reopened file is the same
+  int fd_ = -1;                           // -1: opened for every read
 };
 
 }  // namespace ridgeline

@@ -16,7 +16,7 @@ class Sha256 {
  public:
   Sha256& update(const void* data, std::size_t size);
   Sha256& update(std::string_view bytes) { return update(bytes.data(), bytes.size()); }
-  // Of everything so far, as 64 hex digits; more may follow.
+  // The digest of everything so far, as 64 hex digits; more may follow.
   std::string hex() const;
 
  private:
@@ -24,7 +24,7 @@ class Sha256 {
 
   std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  std::array<std::uint8_t, 64> rest_{};  // of a block that is not full
+  std::array<std::uint8_t, 64> rest_{};  // bytes of a block that is not full yet
   std::uint64_t size_ = 0;               // bytes so far
 };
 

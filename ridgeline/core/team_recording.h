@@ -1,8 +1,8 @@
 // ridgeline/core/team_recording.h
 //
-// How work is divided among a team, recorded without one: while a recording is alive, the parts that a team's threads
-// would do at the same time are done one after another by the calling thread, each timed. So a team may have more
-// threads than the machine, and what each would have to do is known apart. Results are those of the team.
+// How work is divided among a team, recorded without that team: while a recording is alive, the calling thread does one
+// after the other what the threads of a team would do at the same time, and times each piece. So the recorded team may
+// have more threads than the machine, and the time of each thread is known separately. Results are those of the team.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace ridgeline {
 // One parallel region: what parallel_for, parallel_items or parallel_team (core/threads.h) handed out.
 struct TeamRegion {
   enum class Dealt {
-    chunks,  // runs of alike elements, a thread one at most
-    items,   // in runs, and who is through helps others
-    bodies,  // one a thread
+    chunks,  // ranges of equal elements, at most one per thread
+    items,   // in ranges, and a thread that has finished helps others
+    bodies,  // one per thread
   };
   Dealt dealt = Dealt::bodies;
   int threads = 1;                       // of the team
@@ -26,8 +26,8 @@ struct TeamRegion {
 struct TeamWork {
   std::vector<TeamRegion> regions;
   double serial_seconds = 0;  // outside of regions
-  // Whether a library with a team of its own did a part of it: how it divides that is not known. Its seconds are those
-  // of the calling thread, and serial ones as far as this record goes.
+  // Whether a library with a team of its own did some of the work: how it divides that is not known. Its seconds are
+  // those of the calling thread and count as serial.
   bool library = false;
 };
 
@@ -40,7 +40,7 @@ class TeamRecording {
   TeamRecording(const TeamRecording&) = delete;
   TeamRecording& operator=(const TeamRecording&) = delete;
 
-  // That of the calling thread; null: none is alive, or the thread is within a part of a region.
+  // The recording of the calling thread; null: none is alive, or the thread is inside a piece of a region.
   static TeamRecording* active();
 
   // What was recorded since start() or the last take().
@@ -48,8 +48,8 @@ class TeamRecording {
   TeamWork take();
 
   void note_library() { work_.library = true; }
-  // For core/threads.cpp: a region, and its parts, each between begin_part() and end_part(). What the record itself
-  // takes between two parts counts nowhere.
+  // For core/threads.cpp: a region, and its pieces, each between begin_part() and end_part(). The time that the
+  // recording itself takes between two pieces counts nowhere.
   void begin_region(TeamRegion::Dealt dealt, int threads);
   void end_region();
   void begin_part();

@@ -1,8 +1,8 @@
 // ridgeline/core/threads.h
 //
-// The compute team: the calling thread and those of its WorkerTeam. This is the only file of the project that knows
-// OpenMP, by which the kernel library has threads of its own. Data workers are not part of the team (data/runtime has
-// its own pool). A recording (core/team_recording.h) tells how work is divided.
+// The compute team: the calling thread and those of its WorkerTeam. Only this file of the project uses OpenMP, which
+// the kernel library takes its threads from. Data workers are not part of the team (data/runtime has its own pool). A
+// recording (core/team_recording.h) tells how work is divided.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,29 @@
 
 namespace ridgeline {
 
-// Processors this process may use: those of its affinity mask, or fewer where a control group gives it less time. At
-// least 1. A team of its own accord takes a thread a core of them (physical_cores.h).
+// Processors this process may use: those of its affinity mask, or fewer if a control group limits its time. At least 1.
+// By default a team has one thread for each core among them (physical_cores.h).
 int available_cores();
 
-// The least share of time of the process's control groups (version 1 or 2) and those around them, in cores: 1.5 is one
-// and a half. Infinity where there is no limit. Files are looked for below `root`, which tests put in place of "".
+// The smallest limit of processor time of the process's control groups (version 1 or 2) and of the groups around them,
+// in cores: 1.5 is one and a half. Infinity where there is no limit. Files are looked for below `root`, which tests put
+// in place of "".
 double control_group_cores(const std::string& root);
 
-// How many of the threads that are wanted (0: one a core) a team on the calling thread can have: OpenMP gives fewer
+// How many of the `wanted` threads (0: one a core) a team on the calling thread can have: OpenMP gives fewer
 // under OMP_THREAD_LIMIT and inside a parallel region of the caller's. More than 4096 are a usage Error.
 int usable_threads(int wanted);
 
 // Size of the team of the calling thread: that of its ComputeScope, and one thread a core outside of one.
 int compute_threads();
 
-// While alive, work of the calling thread is done by a team of `threads`, that of the kernel library, too (it asks
-// OpenMP for the size when it makes a kernel and when it runs one), and all threads of the team flush denormals to
-// zero. At the end the caller finds OpenMP's settings and the handling of denormals, on every thread, as they were.
-// Scopes may be nested; one within a scope of the same size costs nothing, another costs two empty parallel regions.
+// While alive, work of the calling thread is done by a team of `threads`. So is that of the kernel library, which asks
+// OpenMP for the size when it makes a kernel and when it runs one. All threads of the team flush denormals to zero. At
+// the end OpenMP's settings and the handling of denormals, on every thread, are as before. Scopes may be nested; one
+// within a scope of the same size costs nothing, another costs two empty parallel regions.
 //
-// An Error where OpenMP has fewer threads to give (see usable_threads): the library's threads would wait for the
-// missing ones for ever.
+// An Error if OpenMP cannot provide that many threads (see usable_threads): the library's threads would wait for the
+// missing ones forever.
 class ComputeScope {
  public:
   explicit ComputeScope(int threads);
@@ -50,10 +51,9 @@ class ComputeScope {
   bool dynamic_ = false;
 };
 
-// For main(), first of all: threads of the team that wait for each other must not burn the cores that data workers
-// need. OpenMP reads its wait policy when the program is loaded, so the program is started once more with the policy in
-// the environment, unless the user has set one (OMP_WAIT_POLICY or GOMP_SPINCOUNT). Returns where nothing is to be
-// done.
+// Call first in main(): threads of the team that wait for each other must not take cores from data workers. OpenMP
+// reads its wait policy when the program is loaded, so the program is restarted with the policy in its environment,
+// unless the user has set one (OMP_WAIT_POLICY or GOMP_SPINCOUNT). Returns if there is nothing to do.
 void settle_wait_policy(char** argv);
 
 // Runs body(begin, end) over [0, n) in contiguous chunks, one a thread, chunk borders multiples of `grain`.
@@ -64,15 +64,15 @@ void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int6
 // must not wait for another. An exception of a body is rethrown after the region.
 void parallel_team(FunctionRef<void(int, int)> body);
 
-// body(item, thread) for items 0 to n - 1. Each thread has a run of them, as parallel_for deals them out, so that what
-// one pass has written is read by the same core in the next: cores may have last caches of their own. A thread that is
-// through with its run helps others with theirs: other work may hold one up. So the item behind an item is what a
-// thread most often does next. begin(thread) comes before the first item of a thread that gets one.
+// body(item, thread) for items 0 to n - 1. Each thread has a contiguous range of them, divided as by parallel_for, so
+// that what one pass has written is read by the same core in the next: cores may have last-level caches of their own. A
+// thread that has finished its range helps others, since other work may delay them. So the next item of a thread is
+// most often the following one. begin(thread) is called before the first item of a thread that gets one.
 void parallel_items(std::int64_t n, FunctionRef<void(int)> begin, FunctionRef<void(std::int64_t, int)> body);
 
-// The item with which run `run` of `runs` begins.
+// The item with which range `run` of `runs` begins.
 inline std::int64_t run_border(std::int64_t n, std::int64_t run, std::int64_t runs) { return n * run / runs; }
-// Runs that a team of `threads` deals items in, at most.
+// The largest number of ranges into which a team divides items.
 constexpr std::int64_t kMostRuns = 64;
 
 // While alive, the calling thread flushes denormals to zero; restores the caller's setting at the end.

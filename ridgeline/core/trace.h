@@ -28,7 +28,7 @@ class Trace {
   // One finished span on the calling thread's lane.
   void record(std::string_view category, std::string_view name, Clock::time_point begin, Clock::time_point end,
               Details details = {});
-  // The same on a lane of that name: of work that no thread of this process does.
+  // The same on a lane of that name: for work that no thread of this process does.
   void record_in(std::string_view lane, std::string_view category, std::string_view name, Clock::time_point begin,
                  Clock::time_point end, Details details = {});
   // Names the calling thread's lane ("data worker 2").

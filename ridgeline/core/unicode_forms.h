@@ -1,7 +1,7 @@
 // ridgeline/core/unicode_forms.h
 //
-// One name, two spellings in bytes: Unicode writes an accented letter as one character (form NFC, of most systems) or
-// as a letter and a mark (form NFD, of archives made on a Mac).
+// Unicode writes an accented letter either as one character (form NFC, of most systems) or as a letter and a mark (form
+// NFD, of archives made on a Mac), so one name has two spellings in bytes.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace ridgeline {
 
-// `text` with every composed letter of Latin, Greek, Cyrillic, kana, Hangul and the like taken apart, so that two
-// texts that differ by their form alone become equal. Bytes that are no UTF-8 stay.
+// `text` with every composed letter of Latin, Greek, Cyrillic, kana, Hangul and the like decomposed: two texts that
+// differ only in their normalization form become equal. Bytes that are not UTF-8 stay.
 std::string decomposed(std::string_view text);
 
 }  // namespace ridgeline

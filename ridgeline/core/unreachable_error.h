@@ -1,7 +1,7 @@
 // ridgeline/core/unreachable_error.h
 //
-// Data that could not be reached: a server that is away, refuses, or has another version of the file than before. It
-// tells nothing about the data, and a later run may get what this one did not.
+// Data that could not be reached: the server is away, refuses, or now has another version of the file. This says
+// nothing about the data, and a later run may succeed.
 #pragma once
 
 #include "ridgeline/core/ends_run_error.h"

@@ -1,6 +1,6 @@
 // ridgeline/core/user_cache.h
 //
-// Where a user's caches lie between runs: indexes of large files, indices of JPEGs. Any thread.
+// Where a user's caches are kept between runs: indexes of large files, indices of JPEGs. Any thread.
 #pragma once
 
 #include <string>

@@ -3,7 +3,7 @@
 
 namespace ridgeline {
 
-// The one place: CMake and the packages read it here.
+// The only definition: CMake and the packages read it here.
 inline constexpr const char* kVersion = "0.2.0";
 
 }  // namespace ridgeline

@@ -1,7 +1,7 @@
 // ridgeline/device/collective_kernel.h
 //
-// The exchange that a collective_start begins, as a kernel for a device's second stream. It runs on host addresses: of
-// packed values the result is exchanged where it lies, else it goes from the operand to the result.
+// The exchange that a collective_start begins, as a kernel for a device's second stream. It runs on host addresses:
+// packed values are exchanged in place, others from the operand to the result.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct CollectiveRequest {
   const Node& start;
   comm::Communicator& ranks;            // must outlive the kernel
   std::span<const ValueType> operands;  // of the start
-  std::span<const std::size_t> bytes;   // that they take as they lie
+  std::span<const std::size_t> bytes;   // of the operands in their layout
   ValueType pending;
   std::size_t pending_bytes = 0;
 };

@@ -36,7 +36,7 @@ class ThroughPlain final : public Kernel {
   std::size_t bytes_;
 };
 
-// To plain rows in scratch memory, then on from there; both without allocating.
+// To plain rows in scratch memory, and from there; both without allocating.
 class TwoSteps final : public Kernel {
  public:
   TwoSteps(std::unique_ptr<Kernel> to_plain, std::unique_ptr<Kernel> from_plain, std::size_t plain_bytes)

@@ -22,22 +22,23 @@ struct DeviceOptions {
 };
 
 struct DeviceEntry {
-  std::string_view name;  // of the kind, in memory that stays
+  std::string_view name;  // of the kind; the memory must stay valid
   std::string_view doc;
-  // An Error where there is none, or none of that ordinal, with the reason.
+  // Makes one; an Error with the reason if there is none, or none of that ordinal.
   std::function<std::unique_ptr<Device>(const DeviceOptions& options)> make;
-  bool numbered = false;  // there may be several, which ordinals tell apart
-  // What fp32_compute may be beside "f32" (KernelPromise), in memory that stays.
+  bool numbered = false;  // there may be several, distinguished by ordinals
+  // Values of fp32_compute other than "f32" (KernelPromise); the memory must stay valid.
   std::vector<std::string_view> fp32_computes = {};
-  // What there is of it on this machine, a line for people; an Error where there is none, with the reason. Null: doc.
+  // A line for people about the devices of this kind on this machine; an Error with the reason if there is none. Null:
+  // doc.
   std::function<std::string()> describe = {};
   // Whether it multiplies bf16 faster than f32; null: no.
   std::function<bool()> fast_bf16 = {};
 };
 
-// In the order in which they were added. Entries stay where they are.
+// In the order in which they were added. Entries keep their addresses.
 std::vector<const DeviceEntry*> devices();
-// Before the threads that ask for it; a name that is there already is a failed check.
+// Call before other threads look devices up; a name that exists already is a failed check.
 void add_device(DeviceEntry entry);
 // "cpu, simulated, ...", for messages and help.
 std::string device_names();
@@ -47,8 +48,8 @@ struct NamedDevice {
   int ordinal;
   std::unique_ptr<Device> make(DeviceOptions options = {}) const;
 };
-// KIND or KIND:ORDINAL; an Error (usage) with those that there are for another kind, and for an ordinal that is none or
-// of a kind that has none.
+// KIND or KIND:ORDINAL; an Error (usage) for an unknown kind, with the known ones, and for an ordinal that is invalid
+// or of a kind without ordinals.
 NamedDevice device_named(std::string_view name);
 
 }  // namespace ridgeline

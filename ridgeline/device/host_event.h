@@ -15,14 +15,14 @@ namespace ridgeline {
 class HostEvent final : public Event {
  public:
   using Event::Event;
-  // By the stream that records it, when it is asked to: the number of this record.
+  // Called by the recording stream when it is asked to record: returns the number of this record.
   std::uint64_t record();
-  // By that stream when it has come so far; `error`: what the work in front of it ended with. Records are reached in
-  // their order. Told under the lock: who waits may end the event's life as soon as it is free.
+  // Called by that stream when it reaches the record; `error`: the error of the work before it. Records are reached in
+  // order. Waiters are notified under the lock, since they may destroy the event as soon as it is released.
   void reach(std::uint64_t record, std::exception_ptr error = nullptr);
-  // The last record so far: what somebody who asks now waits for.
+  // The last record so far: the one for which a waiter that begins now waits.
   std::uint64_t recorded() const;
-  // Until that record is reached; throws the error of the work in front of it.
+  // Waits until that record is reached; throws the error of the work before it.
   void wait_for(std::uint64_t record);
 
   void wait() override { wait_for(recorded()); }

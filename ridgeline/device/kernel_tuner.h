@@ -19,9 +19,9 @@ namespace ridgeline {
 
 class KernelTuner {
  public:
-  // `machine`: what times depend on beside team and op: the processor, and which kernels these are. The file is read if
-  // it is there; one of another version counts as empty, and one that is something else is an Error. `milliseconds`
-  // tells the time since any moment, and is the clock by which kernels are timed.
+  // `machine`: what times depend on in addition to team and op: the processor and the version of the kernels. The file
+  // is read if it exists; one of another version counts as empty, and a file of another kind is an Error.
+  // `milliseconds` is the clock for timing kernels, with any starting point.
   KernelTuner(std::string file, std::string machine, std::function<double()> milliseconds = steady_milliseconds);
   static double steady_milliseconds();
 
@@ -32,24 +32,24 @@ class KernelTuner {
   struct Fastest {
     std::unique_ptr<Kernel> kernel;
     Provider provider = Provider::own;
-    std::string reason;  // "measured: amx 1.20 ms, onednn 1.31 ms"; "known: ..." where the file told
-    std::string choice;  // the op, its attributes, shapes and layouts, and the entry: nothing of machine, team or time
+    std::string reason;  // "measured: amx 1.20 ms, onednn 1.31 ms"; "known: ..." from the file
+    std::string choice;  // the op, its attributes, shapes and layouts, and the entry, without machine, team or time
   };
-  // Nothing where the choice is none: fewer than two entries take the op, or it is too small to matter. References and
-  // kernels between conversions are not tried. Entries that take the op and whose times the file lacks are measured;
-  // then it is written.
+  // nullopt if there is nothing to choose: fewer than two entries take the op, or it is too small to matter. References
+  // and kernels between conversions are not tried. Entries that take the op and whose times are not in the file are
+  // measured and added to it.
   std::optional<Fastest> choose(const KernelRequest& request, Device& device);
 
-  // A hash of what was chosen for a program, in any order; empty where nothing was.
+  // A hash of the choices for a program, in any order; empty if there were none.
   static std::string plan_of(std::vector<std::string> choices);
 
-  // "auto": a file among the user's caches.
+  // "auto": a file in the user's cache.
   static std::string file_named(const std::string& name);
 
  private:
   struct Candidate;
   static std::vector<Candidate> candidates_of(const KernelRequest& request, std::span<const RankedEntry> entries);
-  // One a candidate. What the line of the file lacks is measured and added to it.
+  // One time for each candidate. Those missing in the file's line are measured and added to it.
   std::vector<Time> times_of(std::span<const Candidate> candidates, const KernelRequest& request, Device& device,
                              std::vector<Time>& line) const;
   void read();

@@ -1,7 +1,7 @@
 // ridgeline/device/queued_stream.h
 //
-// A stream of a device whose memory is the host's that runs what it is given behind, on a thread of its own: exchanges
-// and copies beside the compute stream. Fed by one thread at a time.
+// An asynchronous stream of a device whose memory is the host's: it runs its work on its own thread, such as exchanges
+// and copies during compute. Used by one thread at a time.
 #pragma once
 
 #include "ridgeline/device/stream.h"
@@ -12,7 +12,7 @@ namespace ridgeline {
 class QueuedStream final : public Stream {
  public:
   using Stream::Stream;
-  // The arrays behind `arguments` must stay until the kernel has run.
+  // The arrays that `arguments` point to must stay valid until the kernel has run.
   void run(Kernel& kernel, const KernelArguments& arguments) override;
   SourceUse copy(const Copy& copy) override;
   void clear(void* device, std::size_t bytes) override;

@@ -1,7 +1,7 @@
 // ridgeline/device/ranked_entries.h
 //
-// The entries of a device for an op in the order in which compilation asks them: the least estimate of their times
-// first, of equals as they are listed. What was asked for by name stands in front.
+// The entries of a device for an op in the order in which compilation tries them: by estimated time, equals as listed.
+// Entries that the user asked for by name come first.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct RankedEntry {
 // The entries in that order.
 std::vector<KernelEntry> by_speed(std::vector<KernelEntry> entries, const KernelRequest& request);
 
-// Those of a device for the request's op, with their estimates.
+// A device's entries for the request's op, with their estimates.
 std::vector<RankedEntry> ranked_entries(const KernelRequest& request, const Device& device);
 
 // "amx 0.41 ms, winograd 1.02 ms": for the log.

@@ -1,7 +1,7 @@
 // ridgeline/device/stream.h
 //
-// Executes what it is given in order. On the CPU's compute stream run() and copy() return when the work is done; other
-// streams run behind. A device owns its streams (Device::stream_for). Fed by one thread at a time.
+// Runs its work in order. On the CPU's compute stream run() and copy() return when the work is done; other streams are
+// asynchronous. A device owns its streams (Device::stream_for). Used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace ridgeline {
 
 class Device;
 
-// What a stream is for: work on one runs beside work on the others, and events put it in order.
+// The purpose of a stream: work on different streams runs concurrently, and events order it.
 enum class StreamPurpose {
   compute,    // the launches of programs
   copies,     // inputs on their way to the device
@@ -24,15 +24,15 @@ struct Copy {
   void* to = nullptr;
   const void* from = nullptr;
   std::size_t bytes = 0;
-  // Whose memory it is; null: the host's, pinned or not. One of both is the stream's device, or both are.
+  // The device whose memory it is; null: the host's, pinned or not. At least one of the two is the stream's device.
   Device* to_device = nullptr;
   Device* from_device = nullptr;
 };
 
-// When the source of a copy may be written over.
+// When the source of a copy may be overwritten.
 enum class SourceUse {
-  over,       // at once: its bytes are taken
-  in_flight,  // when an event that is recorded behind the copy is reached: pinned and device memory is read later
+  over,       // now: its bytes were read
+  in_flight,  // when an event recorded after the copy is reached: pinned and device memory is read later
 };
 
 class Stream {
@@ -43,21 +43,22 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   Device& device() const { return device_; }
 
-  // Kernel::run with this stream in the arguments. The arrays behind `arguments` are read before it returns, but for
-  // kernels on host addresses (exchanges of a device whose memory is the host's): there when the kernel runs.
+  // Kernel::run with this stream in the arguments. The arrays that `arguments` point to are read before it returns,
+  // except for kernels on host addresses (exchanges of a device whose memory is the host's), which read them when they
+  // run.
   virtual void run(Kernel& kernel, const KernelArguments& arguments) = 0;
-  // A target in the host's memory is written when an event that is recorded behind it is reached, or synchronize()
+  // A target in the host's memory is written when an event recorded after the copy is reached, or synchronize()
   // returns.
   virtual SourceUse copy(const Copy& copy) = 0;
-  // Zeros on the device.
+  // Fills with zeros on the device.
   virtual void clear(void* device, std::size_t bytes) = 0;
-  // Waits for everything given so far; an error of that work is thrown here, once.
+  // Waits for all work so far; an error of that work is thrown here, once.
   virtual void synchronize() = 0;
-  // The event is reached when everything given so far is done.
+  // Makes the event reached when all work so far is done.
   virtual void record(Event& event) = 0;
-  // What is given from now on begins when the event is reached. Where work is done at once it returns then; an error of
-  // the work in front of the event is thrown here, where a stream runs behind by its synchronize(). Of another kind of
-  // device's event the host may wait instead.
+  // Later work begins when the event is reached. A synchronous stream returns only then, and throws an error of the
+  // work before the event; an asynchronous one throws it in synchronize(). For events of another kind of device the
+  // host may wait instead.
   virtual void wait(Event& event) = 0;
 
   SourceUse copy_from_host(void* device, const void* host, std::size_t bytes) {

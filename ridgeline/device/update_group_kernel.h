@@ -1,7 +1,7 @@
 // ridgeline/device/update_group_kernel.h
 //
-// The kernel of an update_group: that of a loop for each parameter, run one after the other, so that the bits are those
-// of the updates apart.
+// The kernel of an update_group: a loop kernel for each parameter, run one after the other, so that the bits are those
+// of the separate updates.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ridgeline {
 
-// `make_loop` is the device's factory of loops; a refusal of one of them is that of the group.
+// `make_loop` is the device's factory of loops; if one loop is refused, so is the group.
 KernelChoice make_update_group_kernel(const KernelRequest& request, KernelChoice (*make_loop)(const KernelRequest&),
                                       std::string name);
 

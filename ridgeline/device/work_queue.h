@@ -1,7 +1,7 @@
 // ridgeline/device/work_queue.h
 //
-// Work that a thread of its own does in order: what streams that run behind are made of. Owns the thread; destroying it
-// finishes the work in progress and drops the rest. Any thread may push.
+// Work that a separate thread does in order: the basis of asynchronous streams. Owns the thread; destroying it finishes
+// the work in progress and drops the rest. Any thread may push.
 #pragma once
 
 #include <condition_variable>
@@ -22,13 +22,13 @@ class WorkQueue {
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // After an error nothing is done any more until synchronize() has thrown it.
+  // After an error no work is done until synchronize() has thrown it.
   void push(std::function<void()> work);
   // The event is reached when everything pushed so far is done, or dropped after an error, which its waiters get.
   void record(HostEvent& event);
-  // Until nothing is left to do; throws the error of what was done.
+  // Waits until all work is done; throws its error.
   void synchronize();
-  // The same, and leaves an error for the next synchronize().
+  // The same, but leaves an error for the next synchronize().
   void drain();
 
  private:

@@ -1,6 +1,6 @@
 // ridgeline/image/decode.h
 //
-// Any supported file to RGB, by its content: a PNG called .JPEG works. One Decoder a worker thread.
+// Any supported file to RGB, by its content: a PNG called .JPEG works. One Decoder for each worker thread.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Decoder {
   explicit Decoder(DecodeLimits limits = {}, JpegPath path = jpeg_path_from_environment())
       : limits_(limits), jpeg_(limits, path) {}
 
-  // The whole image. The view lives until the next call. About the index see JpegDecoder; other formats have none.
+  // The whole image. The view lives until the next call. For the index see JpegDecoder; other formats have none.
   ImageView decode(std::span<const std::uint8_t> bytes, const JpegIndex* known = nullptr, JpegIndex* made = nullptr,
                    ExifOrientation orientation = ExifOrientation::ignore);
   // The pixels of `box`, equal to those of decode(), which may be turned; for JPEG without decoding the rest.
@@ -33,11 +33,11 @@ class Decoder {
 
   DecodeLimits limits_;
   JpegDecoder jpeg_;
-  Image whole_;   // the latest that was no JPEG
-  Image turned_;  // the latest that was turned
+  Image whole_;   // the latest image that was not a JPEG
+  Image turned_;  // the latest image that was turned upright
 };
 
-// The same with a decoder of their own, for single images.
+// The same with a temporary decoder, for single images.
 Image decode(std::span<const std::uint8_t> bytes, ExifOrientation orientation = ExifOrientation::ignore);
 Image decode_region(std::span<const std::uint8_t> bytes, Box box,
                     ExifOrientation orientation = ExifOrientation::ignore);

@@ -1,7 +1,7 @@
 // ridgeline/image/exif.h
 //
-// Where the formats keep an orientation, each as Pillow 10.4 looks for it; nullopt where there is none. What is found
-// may be any number. Private to this folder; pure functions.
+// Finds an image's orientation where each format may keep it, as Pillow 10.4 does; nullopt if there is none. The value
+// found may be any number. Private to this folder; pure functions.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // ridgeline/image/geometry.h
 //
-// Which pixels: crops and sizes, rounded as torchvision rounds them. Numbers only, no pixels. Pure functions.
+// Positions and sizes of crops and resizes, rounded as torchvision rounds them. No pixels here. Pure functions.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace ridgeline::image {
 
-// Python's round(): ties to even, whatever the thread's rounding mode says. For values within an int.
+// Python's round(): ties to even, whatever the thread's rounding mode. For values within an int.
 int round_half_even(double x);
 
 // An object in an image, in fractions of height and width (the slim ImageNet keys image/object/bbox/*).
@@ -24,16 +24,17 @@ struct CropRule {
   double ratio_low = 3.0 / 4.0;  // width over height
   double ratio_high = 4.0 / 3.0;
   int attempts = 10;
-  // With objects: an attempt must cover this share of one of them (TensorFlow's sample_distorted_bounding_box).
+  // If objects are given, an attempt must cover this share of one of them (TensorFlow's sample_distorted_bounding_box).
   double min_object_covered = 0.1;
 };
 
-// Error for a rule no image can meet (scale or ratio reversed or not positive, no attempts).
+// Error for a rule that no image can meet (scale or ratio reversed or not positive, no attempts).
 void check_crop_rule(const CropRule& rule);
 
 // torchvision's RandomResizedCrop.get_params: area uniform, aspect ratio log-uniform, sides rounded half to even, then
-// the row, then the column, both ends included. Draws two doubles an attempt and two integers an accepted one. After
-// `attempts` failures the largest centred box within the ratios, or the whole image when objects were given.
+// the row, then the column, both ends included. Draws two doubles for each attempt and two integers for the accepted
+// one. After `attempts` failures gives the largest centred box within the ratios, or the whole image if objects were
+// given.
 Box random_resized_crop(Size image, const CropRule& rule, SampleRandom& random,
                         std::span<const ObjectBox> objects = {});
 

@@ -1,6 +1,6 @@
 // ridgeline/image/interval.h
 //
-// The range a parameter is drawn from.
+// The range from which a parameter is drawn.
 #pragma once
 
 namespace ridgeline::image {

@@ -1,6 +1,7 @@
 // ridgeline/image/orientation.h
 //
-// Exif's orientation: how a picture that a camera stored lying or mirrored is to be shown. Pure functions: any thread.
+// Exif's orientation: how a picture that a camera stored rotated or mirrored is to be shown. Pure functions: any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,13 @@ std::string name_of(ExifOrientation orientation);
 // An Error for any other text.
 ExifOrientation parse_exif_orientation(const std::string& text);
 
-// 1 (upright) to 8, as Exif 2.32 counts them, of a JPEG, PNG or WebP file, from where Pillow 10.4 reads it: Exif in any
-// of them, a PNG's text "Raw profile type exif", and its XMP where Exif says nothing. 1 where there is none, or none
-// that can be read.
+// The orientation of a JPEG, PNG or WebP file, 1 (upright) to 8 as in Exif 2.32, read as Pillow 10.4 does: from Exif in
+// any of them, a PNG's text "Raw profile type exif", and its XMP if Exif has none. 1 if there is none, or none that can
+// be read.
 int exif_orientation(std::span<const std::uint8_t> file);
 
-// What an orientation does: upright(y, x) is stored(y, x), or stored(x, y) where rows and columns change places; then
-// rows, columns are counted from the other end.
+// What an orientation does: upright(y, x) is stored(y, x), or stored(x, y) if transposed; then rows, columns or both
+// are counted from the other end.
 struct Turn {
   bool transposed, from_below, from_right;
 };

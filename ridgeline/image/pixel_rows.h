@@ -1,7 +1,7 @@
 // ridgeline/image/pixel_rows.h
 //
-// What the pixel operations share: the check of their input and the walk over rows into an output without gaps. Private
-// to this folder.
+// What the pixel operations share: the check of their input, and the iteration over rows into an output without gaps.
+// Private to this folder.
 #pragma once
 
 #include <cmath>

@@ -10,12 +10,12 @@
 
 namespace ridgeline::image {
 
-// A view of a part; `box` must lie inside.
+// A view of the box; it must be inside the image.
 ImageView crop(const ImageView& image, Box box);
 Image copy(const ImageView& image);
-// One row of RGB pixels, the last one first; `out` lies elsewhere.
+// One row of RGB pixels, the last one first; `out` must not overlap the input.
 void mirror_rgb(const std::uint8_t* in, std::size_t pixels, std::uint8_t* out);
-// Mirrored top to bottom; `out` has the input's size without gaps and lies elsewhere.
+// Mirrored top to bottom; `out` has the input's size without gaps and must not overlap it.
 void flip_vertical(const ImageView& in, std::uint8_t* out);
 
 }  // namespace ridgeline::image

@@ -1,7 +1,7 @@
 // ridgeline/image/sniff.h
 //
-// What a file is, by its content and never by its name, and what its header promises, without decoding a pixel.
-// Pure functions: any thread.
+// A file's format, by its content and never by its name, and what its header says, without decoding a pixel. Pure
+// functions: any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace ridgeline::image {
 
 enum class Format { jpeg, png, webp, bmp, other };
 
-// What is decoded: the one list of it. Readers of folders, of archives and messages derive theirs from it.
+// The only list of decoded formats. Readers of folders and archives, and messages, derive theirs from it.
 struct DecodedFormat {
   Format format;
   std::string_view name;                  // "JPEG"
-  std::vector<std::string_view> endings;  // of the names of files, in lower case: ".jpg", ".jpeg", ...
+  std::vector<std::string_view> endings;  // endings of file names, in lower case: ".jpg", ".jpeg", ...
 };
 std::span<const DecodedFormat> decoded_formats();
 // "JPEG", "PNG", ...; "other" for what is not decoded.
@@ -40,23 +40,23 @@ struct Sniffed {
 Sniffed sniff(std::span<const std::uint8_t> bytes);
 
 // As the header states them. `components` is what the file stores: 1 grey, 3 colour, 4 CMYK or with alpha; a palette
-// has 1.
+// counts as 1.
 struct Header {
   Format format = Format::other;
   int height = 0;
   int width = 0;
   int components = 0;
-  int depth = 8;          // bits of a component: 16 is more than pixels keep
+  int depth = 8;          // bits of a component: of 16, pixels keep 8
   bool animated = false;  // WebP: the first picture is read
   Size size() const { return {height, width}; }
 };
 
 // The Error for content that is not decoded: "[decode] not a JPEG, PNG, WebP or BMP: GIF".
 [[noreturn]] void refuse_format(const Sniffed& found);
-// That Error for other formats, and a named one for a header that is cut short or absurd. A valid header says nothing
-// about the pixels behind it.
+// Throws that Error for other formats, and one with the format's name for a header that is cut short or absurd. A valid
+// header says nothing about the pixels that follow.
 Header read_header(std::span<const std::uint8_t> bytes);
-// How large the picture is as it is decoded.
+// The picture's size once decoded.
 Size size_of_picture(std::span<const std::uint8_t> bytes, ExifOrientation orientation);
 
 }  // namespace ridgeline::image

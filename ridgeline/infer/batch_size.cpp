@@ -1,6 +1,6 @@
 // with_batch_size: the ops are added again over inputs of another first extent, so every rule for shapes is applied
-// anew. What does not follow from the operands is written in attributes: a table says which. The first extent of a
-// value may be a multiple of the number of rows, where the rows' own axes are part of it.
+// anew. Some extents are not computed from operands but written in attributes: a table says which. The first extent of
+// a value may be a multiple of the number of rows, if it includes other axes.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -30,7 +30,7 @@ Attributes follow(const Node& node, std::int64_t from, std::int64_t to) {
   return attributes;
 }
 
-// `multiple`: of the number of rows that the first extent is; 0: it has nothing to do with it.
+// `multiple`: how many times the number of rows the first extent is; 0: it is independent of it.
 ValueType expected(ValueType type, std::int64_t multiple, std::int64_t to) {
   if (multiple > 0) type.shape[0] = multiple * to;
   return type;

@@ -11,7 +11,7 @@ LoadedModel::LoadedModel(Session& session, const Model& model, const CompileOpti
   described_.name = model.name;
   described_.preprocessing = model.preprocessing;
   described_.class_names = model.class_names;
-  // Behind compilation, which refuses what does not fit into memory and fixes how parameters lie.
+  // After compilation, which refuses what does not fit into memory and fixes the parameters' layouts.
   program_ = compile(graph_, session, options);
   const ComputeScope team(session.compute_threads());
   for (const auto& [name, tensor] : model.tensors) {

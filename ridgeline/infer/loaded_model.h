@@ -1,8 +1,8 @@
 // ridgeline/infer/loaded_model.h
 //
-// A model in a session: its values in the session's store, its graph compiled. Of a prediction and of a training step
-// alike: a step that was exported goes on here, bit by bit as where it was built, without the source of its model.
-// Borrows the session, which must live longer. One thread.
+// A model in a session: its values in the session's store, its graph compiled. For predictions and training steps: an
+// exported step continues here, with the same bits as where it was built, without the source of its model. Borrows the
+// session, which must live longer. One thread.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@ namespace ridgeline::infer {
 
 class LoadedModel {
  public:
-  // An Error where the store already holds an entry of the same name and another type, and where the model has values
-  // that nothing can be computed with.
+  // An Error if the store already holds an entry of the same name and another type, or if the model has unusable values
+  // (unusable_values.h).
   LoadedModel(Session& session, const Model& model, const CompileOptions& options = {});
 
-  // Bind its inputs by name, run it, read what it returns.
+  // Bind its inputs by name, run it, read its results.
   Program& program() { return *program_; }
   const Graph& graph() const { return graph_; }
-  // The model with the values as they are now; write_model() of it goes on elsewhere.
+  // The model with its present values; written by write_model(), it can continue elsewhere.
   Model current() const;
 
  private:

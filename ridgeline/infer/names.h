@@ -1,6 +1,6 @@
 // ridgeline/infer/names.h
 //
-// What a prediction calls its input and results.
+// The names of a prediction's input and results.
 #pragma once
 
 namespace ridgeline::infer {

@@ -1,8 +1,8 @@
 // ridgeline/infer/onnx.h
 //
-// A model as an ONNX file. Images are NCHW there and kernels OIHW, as that format has them; bytes of pixels that enter
-// through image_tail stay [N,H,W,3]. The number of rows is open ("N"). A table says for each op how it is written; an
-// op without a row is an Error that names it.
+// A model as an ONNX file. Images are NCHW there and kernels OIHW, as the format requires; bytes of pixels that enter
+// through image_tail stay [N,H,W,3]. The number of rows is variable ("N"). A table says for each op how it is written;
+// an op without a row is an Error that names it.
 #pragma once
 
 #include <string>

@@ -64,7 +64,7 @@ struct Predictor::State {
     return static_cast<std::uint8_t*>(batch.raw()) + static_cast<std::size_t>(i) * row_bytes();
   }
 
-  // `fill(i, row)` writes image i; rows behind the last image keep what they had.
+  // `fill(i, row)` writes image i; rows after the last image keep their contents.
   template <class F>
   Prediction run(std::int64_t count, F&& fill) {
     const Shape shape = {count, result.shape[1]};

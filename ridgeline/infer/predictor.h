@@ -1,6 +1,6 @@
 // ridgeline/infer/predictor.h
 //
-// Class probabilities of images: a model, its preprocessing and a session of its own. Needs no data engine and no
+// Class probabilities of images: a model with its preprocessing in its own session. Needs no data engine and no
 // training code. One thread.
 #pragma once
 
@@ -15,11 +15,11 @@
 namespace ridgeline::infer {
 
 struct PredictorOptions {
-  std::int64_t batch_size = 0;  // rows of one run; 0: as the graph has them
+  std::int64_t batch_size = 0;  // rows of one run; 0: as in the graph
   SessionOptions session = {};
 };
 
-// One row each.
+// One row for each image.
 struct Prediction {
   Tensor logits;         // f32[rows, classes]
   Tensor probabilities;  // likewise
@@ -34,7 +34,7 @@ struct ClassProbability {
 
 class Predictor {
  public:
-  // A model without `images`, `logits` or `probabilities` of one row each is an Error.
+  // A model without `images`, `logits` or `probabilities` with one row for each image is an Error.
   explicit Predictor(const Model& model, const PredictorOptions& options = {});
   ~Predictor();
   Predictor(const Predictor&) = delete;
@@ -48,7 +48,7 @@ class Predictor {
   // Encoded images, any number of them. A model without preprocessing is an Error, as is an image that cannot be
   // decoded: "image 3: [jpeg] ...".
   Prediction predict(std::span<const std::span<const std::uint8_t>> encoded);
-  // Images as the graph takes them, [rows, ...], any number of rows.
+  // Images in the graph's type, [rows, ...], with any number of rows.
   Prediction predict(const Tensor& images);
   // One file, all classes, the most probable first. Errors name the file.
   std::vector<ClassProbability> predict_file(const std::string& path);

@@ -1,7 +1,8 @@
 // ridgeline/infer/preprocess.h
 //
-// From an encoded image to the square that a model classifies: what evaluation does with the data engine, one image at
-// a time and without it, with the same bits. Normalisation is not here: it is the first op of the graph (image_tail).
+// Turns an encoded image into the square that a model classifies: the same bits as evaluation with the data engine, but
+// one image at a time and without the engine. Normalisation is not included: it is the first op of the graph
+// (image_tail).
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,9 @@ enum class ResizeRule {
 };
 struct EvaluationTransform {
   ResizeRule rule = ResizeRule::short_side;
-  int resize = 256;  // equal to `crop` and rule exact: an image of that size is taken as it is
+  int resize = 256;  // if equal to `crop` with rule exact: an image of that size is used unchanged
   int crop = 224;    // the central square
-  image::ExifOrientation exif_orientation = image::ExifOrientation::ignore;  // whether pictures are turned before
+  image::ExifOrientation exif_orientation = image::ExifOrientation::ignore;  // whether to turn upright first
   friend bool operator==(const EvaluationTransform&, const EvaluationTransform&) = default;
 };
 
@@ -34,8 +35,7 @@ class Preprocessor {
   const EvaluationTransform& transform() const { return transform_; }
   // Bytes of one result: crop * crop * 3.
   std::size_t result_bytes() const;
-  // JPEG, PNG, WebP or BMP; of JPEG only the pixels that the crop needs are decoded. Errors are those of the
-  // decoder.
+  // JPEG, PNG, WebP or BMP; of a JPEG only the pixels that the crop needs are decoded. Errors are the decoder's.
   void run(std::span<const std::uint8_t> encoded, std::uint8_t* out);
 
  private:

@@ -12,7 +12,7 @@
 namespace ridgeline {
 namespace {
 
-// Tensors that an Error names.
+// How many tensors an Error names.
 constexpr std::size_t kNamed = 4;
 
 struct Unusable {

@@ -36,7 +36,7 @@ Tensor swap_inner(const Tensor& from, std::int64_t outer, std::int64_t a, std::i
 
 std::string typed(const Tensor& tensor) { return ValueType{tensor.dtype(), tensor.shape()}.to_string(); }
 
-// Without what PyTorch's wrappers put in front: DataParallel, torch.compile.
+// Without the prefixes of PyTorch's wrappers: DataParallel, torch.compile.
 std::string_view unwrapped(std::string_view stored) {
   constexpr std::array<std::string_view, 2> kWrappers = {"module.", "_orig_mod."};
   for (bool wrapped = true; wrapped;) {
@@ -61,7 +61,7 @@ bool is_excluded(const ParameterSpec& spec, std::span<const std::string> exclude
                      [&](const std::string& scope) { return in_scope(spec.name, scope); });
 }
 
-// The tensors of a file by their names there, without wrappers; what no model wants is left out.
+// The tensors of a file by their names there, without wrappers and without what no model uses.
 using Available = std::map<std::string, const NamedTensor*, std::less<>>;
 Available available_of(std::span<const NamedTensor> stored) {
   Available available;
@@ -75,7 +75,7 @@ Available available_of(std::span<const NamedTensor> stored) {
   return available;
 }
 
-// What stands in front of wanted names in the file, up to a separator.
+// Prefixes of the model's names in the file, up to a separator.
 std::set<std::string> prefixes_in(const Available& available, std::span<const ParameterSpec> wanted) {
   std::set<std::string> prefixes;
   for (const auto& [name, tensor] : available) {

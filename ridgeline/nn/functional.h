@@ -43,43 +43,45 @@ struct Conv2dOptions {
 Value conv2d(Value x, Value kernel, Value bias, const Conv2dOptions& options = {}, const At& at = At::current());
 struct ConvTranspose2dOptions {
   Extent stride = 1;
-  Padding pad = 0;        // what the convolution that is turned round would pad; here it is cut off
-  Extent output_pad = 0;  // more rows and columns at the end, fewer than the stride
+  Padding pad = 0;        // the padding of the corresponding convolution; here it is cut off
+  Extent output_pad = 0;  // extra rows and columns at the end, fewer than the stride
   Extent dilation = 1;
   std::int64_t groups = 1;
 };
 // torch.nn.functional.conv_transpose2d: x [N,h,w,K], kernel [K,R,S,C/groups], bias [C] or undefined, y [N,H,W,C] with
-// H = (h - 1) * stride - top - bottom + dilation * (R - 1) + output_pad + 1. The op is conv2d's gradient by its image.
+// H = (h - 1) * stride - top - bottom + dilation * (R - 1) + output_pad + 1. The op is conv2d's gradient with respect
+// to its image.
 Value conv_transpose2d(Value x, Value kernel, Value bias, const ConvTranspose2dOptions& options = {},
                        const At& at = At::current());
 // x [N,C], weights [K,C], bias [K] or undefined.
 Value dense(Value x, Value weights, Value bias, const At& at = At::current());
-// The same over the last axis of x [...,C], which may have any number of axes in front (views around dense).
+// The same over the last axis of x [...,C], with any number of axes before it (reshapes around dense).
 Value linear(Value x, Value weights, Value bias, const At& at = At::current());
 
 struct MatmulOptions {
-  bool transpose_a = false, transpose_b = false;  // the last two axes are read the other way round
+  bool transpose_a = false, transpose_b = false;  // the last two axes are transposed
 };
-// a [...,M,K], b [...,K,N], y [...,M,N]; axes in front are repeated as NumPy does.
+// a [...,M,K], b [...,K,N], y [...,M,N]; the axes before them broadcast as in NumPy.
 Value matmul(Value a, Value b, const MatmulOptions& options = {}, const At& at = At::current());
-// Scaled dot products, softmax(q k^T / sqrt(d)) v: q [...,T,d], k and v [...,S,d], y [...,T,d]. Of the probabilities
-// `drop`, where given, makes what is multiplied by v.
+// Scaled dot products, softmax(q k^T / sqrt(d)) v: q [...,T,d], k and v [...,S,d], y [...,T,d]. `drop`, if given, is
+// applied to the probabilities before they are multiplied by v.
 using Drop = std::function<Value(Value probabilities)>;
 Value attention(Value q, Value k, Value v, const Drop& drop = {}, const At& at = At::current());
-// Rows of a table [V,...] by number: indices i32 [...]. An index outside the table is an Error of the step.
+// Rows of a table [V,...] by index: indices i32 [...]. An index outside the table is an Error of the step.
 Value gather(Value table, Value indices, std::int64_t axis = 0, const At& at = At::current());
 
-// One type and, but for the axis, the same extents. Axes count from 0, or from -1 at the last one.
+// All have one type and the same extents, except along `axis`. Axes are counted from 0, or from the last one, -1.
 Value concat(const std::vector<Value>& parts, std::int64_t axis, const At& at = At::current());
-// Parts of these sizes, which add up to the extent.
+// Pieces of these sizes, which add up to the extent.
 std::vector<Value> split(Value x, std::int64_t axis, const std::vector<std::int64_t>& sizes,
                          const At& at = At::current());
 Value reshape(Value x, const Shape& shape, const At& at = At::current());
 // Axis i of y is axis permutation[i] of x.
 Value transpose(Value x, const std::vector<std::int64_t>& permutation, const At& at = At::current());
-// What follows a layer. gelu is that of erf; gelu_tanh its approximation, as some published models have it.
+// The activation after a layer. gelu is computed by erf; gelu_tanh is its approximation, which some published models
+// use.
 enum class Activation { none, relu, relu6, sigmoid, tanh, silu, gelu, gelu_tanh };
-// By its name above; an Error (usage) for another lists all.
+// The activation of that name; for another an Error (usage) lists all.
 Activation activation_named(std::string_view name);
 std::span<const std::string_view> activation_names();
 Value activate(Value x, Activation activation, const At& at = At::current());
@@ -94,8 +96,8 @@ Value max_pool(Value x, const PoolOptions& options, const At& at = At::current()
 Value avg_pool(Value x, const PoolOptions& options, bool count_include_pad = true, const At& at = At::current());
 // [N,H,W,C] -> [N,C]
 Value global_avg_pool(Value x, const At& at = At::current());
-// torch.nn.AdaptiveAvgPool2d: output row i is the mean of rows floor(i*H/h) up to ceil((i+1)*H/h). No op where the size
-// is right already, one avg_pool where H and W are multiples, else slices, means and pads along each axis.
+// torch.nn.AdaptiveAvgPool2d: output row i is the mean of rows floor(i*H/h) up to ceil((i+1)*H/h). No op if the size is
+// already right, one avg_pool if H and W are multiples, else slices, means and pads along each axis.
 Value adaptive_avg_pool(Value x, Extent size, const At& at = At::current());
 
 struct LrnOptions {
@@ -120,9 +122,9 @@ BatchNormResult batch_norm_train(Value x, Value gamma, Value beta, Value running
 Value batch_norm_eval(Value x, Value gamma, Value beta, Value mean, Value variance, double epsilon = 1e-5,
                       const At& at = At::current());
 
-// Over the last axes of x, those of gamma and beta.
+// Normalises over the last axes of x, those that gamma and beta have.
 Value layer_norm(Value x, Value gamma, Value beta, double epsilon = 1e-5, const At& at = At::current());
-// Over all positions of each group of channels of each sample: x [N,...,C], gamma and beta [C].
+// Normalises over all positions of each group of channels of each sample: x [N,...,C], gamma and beta [C].
 Value group_norm(Value x, Value gamma, Value beta, std::int64_t groups, double epsilon = 1e-5,
                  const At& at = At::current());
 
@@ -138,9 +140,9 @@ struct CrossEntropyResult {
   Value loss;           // f32[N]
   Value probabilities;  // [N,K]
 };
-// labels i32[N], or f32[N,K]: a share of each class. mask f32[N] may be undefined; rows where it is 0 have loss 0.
-// label_smoothing in [0,1). Other axes may stand in the place of N, such as those of pixels: logits [N,H,W,K], labels
-// i32[N,H,W], loss [N,H,W].
+// labels i32[N], or f32[N,K]: a probability for each class. mask f32[N] may be undefined; rows where it is 0 have loss
+// 0. label_smoothing in [0,1). N may be several axes, such as those of pixels: logits [N,H,W,K], labels i32[N,H,W],
+// loss [N,H,W].
 CrossEntropyResult softmax_cross_entropy(Value logits, Value labels, Value mask, double label_smoothing = 0.0,
                                          const At& at = At::current());
 
@@ -148,9 +150,9 @@ Value cast(Value x, DType to, const At& at = At::current());
 // Over all axes.
 Value sum(Value x, const At& at = At::current());
 Value mean(Value x, const At& at = At::current());
-// Over some axes, which go, or stay with extent 1.
+// Reduction over some axes, which are removed, or kept with extent 1.
 struct AxesOptions {
-  std::vector<std::int64_t> axes;  // from 0, or from -1 at the last one
+  std::vector<std::int64_t> axes;  // from 0, or from the last one, -1
   bool keep_dims = false;
 };
 Value sum(Value x, const AxesOptions& over, const At& at = At::current());

@@ -124,7 +124,7 @@ std::vector<Value> GradientProcess::process(GraphBuilder& builder, const std::ve
     operands.push_back(1.0 - cast(finite, DType::f32));
     const std::vector<Value> next = expand_loop(rules_.loss_scale->rule(), operands, where);
     for (std::size_t i = 0; i < next.size(); ++i) {
-      // In the middle of a step nothing is decided.
+      // In the middle of a step nothing is updated.
       const Value kept = last_.defined() ? builder.apply("select", {last_, next[i], operands[i]}) : next[i];
       builder.update(operands[i], kept);
       if (i + 1 == next.size()) builder.returns(kOverflowsResult, kept);

@@ -19,7 +19,7 @@ struct Fans {
   std::int64_t in = 0;
   std::int64_t out = 0;
 };
-// Of another rank an Error with the line.
+// For other ranks an Error with the line.
 Fans fans_of(const Shape& shape, const std::source_location& at = std::source_location::current());
 
 inline Init constant(double value) { return {Init::Rule::constant, value}; }

@@ -1,7 +1,7 @@
 // ridgeline/nn/layer_calls.h
 //
-// Layers that are called at several places of a net, as a net written in Python may call them: from the second call on
-// their parameters and statistics are those of the first. Belongs to the thread that builds the net, and to one graph.
+// Lets layers be called at several places of a net, as nets written in Python may do: from the second call on they use
+// the parameters and statistics of the first. Belongs to the thread that builds the net, and to one graph.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace ridgeline::nn {
 
-// While alive, layers that this thread builds may be called again. Without one a layer that is declared twice is an
-// Error.
+// While alive, layers that this thread builds may be called several times. Otherwise a layer that is declared twice is
+// an Error.
 class LayerCalls {
  public:
   LayerCalls() : outer_(t_current) { t_current = this; }
@@ -22,14 +22,14 @@ class LayerCalls {
   // Null: each layer is called once.
   static LayerCalls* current() { return t_current; }
 
-  // Calls before the one that is being built, of the same layer. Above 0, parameters and statistics are those of its
-  // first call, and what a dropout drops is drawn anew.
+  // How many calls of the same layer came before the one being built. Above 0, parameters and statistics are those of
+  // the first call, and a dropout draws other numbers.
   int earlier = 0;
 
-  // A statistic of a batch norm as the calls so far leave it; what one makes of it.
+  // A statistic of a batch norm after the calls so far; and its new value after another call.
   Value newest(const Value& statistic) const;
   void move(const Value& statistic, const Value& next);
-  // Where the net is built: the statistics become what the last calls made of them.
+  // Call when the net is built: updates the statistics to the values after the last calls.
   void finish();
 
  private:

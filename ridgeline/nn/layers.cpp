@@ -11,7 +11,7 @@ namespace {
 
 std::string joined(const std::string& name, std::string_view suffix) { return name + std::string(suffix); }
 
-// The last extent of what a layer reads.
+// The last extent of a layer's operand.
 std::int64_t channels_of(const Value& x, const std::string& layer, const At& at) {
   const ValueType& type = x.type(at);
   if (type.shape.rank() > 0) return type.shape[-1];
@@ -104,7 +104,7 @@ Value linear_layer(ModelContext& context, Value x, const DenseLayer& layer, cons
 
 namespace {
 
-// Batch norm over the batches of all ranks, which are equally long: the means of the ranks' means, then of their mean
+// Batch norm over the batches of all ranks, which have equal sizes: the means of the ranks' means, then of their mean
 // squares around that.
 BatchNormResult batch_norm_over_ranks(Value x, Value gamma, Value beta, Value mean, Value variance,
                                       const BatchNormLayer& layer, std::int64_t ranks, const At& at) {
@@ -132,8 +132,8 @@ BatchNormResult batch_norm_over_ranks(Value x, Value gamma, Value beta, Value me
   return result;
 }
 
-// Batch norm over the rows that the mask counts, of all ranks. Made of sums by row, which are short: only those are
-// multiplied by the mask. Rows that do not count are normalised by the others' statistics, which nobody reads.
+// Batch norm over the rows that the mask counts, of all ranks. Composed of sums by row, which are short: only those are
+// multiplied by the mask. Rows that do not count are normalised by the others' statistics; their results are not read.
 BatchNormResult batch_norm_of_rows(const ModelContext& context, Value x, Value gamma, Value beta, Value mean,
                                    Value variance, const BatchNormLayer& layer, const At& at) {
   GraphBuilder& builder = x.builder();
@@ -169,7 +169,7 @@ BatchNormResult batch_norm_of_rows(const ModelContext& context, Value x, Value g
   return result;
 }
 
-// A statistic as the calls before this one leave it, and what this one makes of it.
+// A statistic after the earlier calls of this layer, to which this call adds.
 Value newest(const Value& statistic) {
   const LayerCalls* calls = LayerCalls::current();
   return calls == nullptr ? statistic : calls->newest(statistic);
@@ -212,7 +212,7 @@ Value batch_norm_layer(ModelContext& context, Value x, const BatchNormLayer& lay
 
 Value dropout_layer(ModelContext& context, Value x, const std::string& name, double keep_prob, const At& at) {
   if (!context.training || keep_prob == 1) return x;
-  // A mask of its own at each call.
+  // Each call has its own mask.
   const LayerCalls* calls = LayerCalls::current();
   const int earlier = calls == nullptr ? 0 : calls->earlier;
   const std::string drawn = earlier == 0 ? name : name + "/" + std::to_string(earlier + 1);

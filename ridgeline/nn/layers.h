@@ -18,7 +18,7 @@ inline Init zero_init(const Fans&) { return zeros(); }
 inline Init he_normal_fan_in(const Fans& fans) { return he_normal(fans.in); }
 inline Init he_normal_fan_out(const Fans& fans) { return he_normal(fans.out); }
 
-// The rules by name, for who takes them as text or from another language.
+// The rules by name, for callers that take them as text or from another language.
 struct InitEntry {
   std::string_view name;
   std::string_view line;
@@ -28,7 +28,7 @@ std::span<const InitEntry> init_rules();
 // An Error (usage) for an unknown name lists all.
 InitRule init_named(std::string_view name);
 
-// How parameters are called behind the layer's name.
+// The names of parameters after the layer's name.
 struct Suffixes {
   std::string_view weight;
   std::string_view bias;
@@ -36,7 +36,7 @@ struct Suffixes {
 inline constexpr Suffixes kTorchSuffixes = {".weight", ".bias"};
 inline constexpr Suffixes kTensorFlowSuffixes = {"/kernel", "/bias"};
 
-// Scale 1 and shift 0 at first; statistics of the batch in training, which also moves the running ones.
+// Scale 1 and shift 0 at first; training uses the statistics of the batch and updates the running ones.
 struct BatchNormLayer {
   std::string name;
   double momentum = 0.1;  // weight of the new batch in the running statistics
@@ -72,7 +72,7 @@ struct ConvTransposeLayer {
   std::int64_t groups = 1;
   bool bias = true;
   Activation activation = Activation::none;
-  InitRule weight_init = scaled_uniform;  // of the fans as PyTorch counts them: out * R * S going in
+  InitRule weight_init = scaled_uniform;  // of the fans as PyTorch counts them: fan-in is out * R * S
   InitRule bias_init = scaled_uniform;
   Suffixes suffixes = kTorchSuffixes;
 };
@@ -96,7 +96,7 @@ Value linear_layer(ModelContext& context, Value x, const DenseLayer& layer, cons
 // Scale 1 and shift 0 at first.
 struct LayerNormLayer {
   std::string name;
-  int axes = 1;  // of x from the last one on, which gamma and beta have
+  int axes = 1;  // the number of last axes of x, which gamma and beta have
   double epsilon = 1e-5;
 };
 Value layer_norm_layer(ModelContext& context, Value x, const LayerNormLayer& layer, const At& at = At::current());
@@ -107,7 +107,7 @@ struct GroupNormLayer {
 };
 Value group_norm_layer(ModelContext& context, Value x, const GroupNormLayer& layer, const At& at = At::current());
 
-// Rows of a table [rows,width] by number.
+// Rows of a table [rows,width] by index.
 struct EmbeddingLayer {
   std::string name;
   std::int64_t rows = 0, width = 0;
@@ -123,15 +123,15 @@ struct AttentionLayer {
   std::int64_t heads = 1;
   double dropout_keep = 1;  // of the probabilities, in training
 };
-// x [N,T,D]; keys and values are of `memory` [N,S,D], of x where there is none. y [N,T,D]
+// x [N,T,D]; keys and values are from `memory` [N,S,D], or from x if it is undefined. y [N,T,D]
 Value attention_layer(ModelContext& context, Value x, const AttentionLayer& layer, Value memory = {},
                       const At& at = At::current());
 
-// Drops in training only. The mask is keyed by (seed, name), so each dropout of a model needs a name of its own.
+// Drops only in training. The mask depends on (seed, name), so each dropout of a model needs its own name.
 Value dropout_layer(ModelContext& context, Value x, const std::string& name, double keep_prob,
                     const At& at = At::current());
 
-// Drops whole samples, in training only, and divides what stays by keep_prob: of a branch that is added to its input
+// Drops whole samples, only in training, and divides the others by keep_prob: for a branch that is added to its input
 // (stochastic depth, Huang et al. 2016).
 Value drop_samples_layer(ModelContext& context, Value x, const std::string& name, double keep_prob,
                          const At& at = At::current());

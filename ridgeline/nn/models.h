@@ -1,6 +1,6 @@
 // ridgeline/nn/models.h
 //
-// The models by name, each with what the rest of the program must know of it: image size, evaluation transform,
+// The models by name, each with what the rest of the program needs to know of it: image size, evaluation transform,
 // normalisation, rules of initialisation, smallest image. The table is constant: any thread may read it.
 #pragma once
 
@@ -28,7 +28,7 @@ struct ModelOptions {
 using infer::EvaluationTransform;
 using infer::ResizeRule;
 
-// One link of a chain of convolutions and pools: what they do to a side of the image.
+// A convolution or pool in the chain that reduces the sides of the image.
 struct Window {
   int kernel = 1;
   int stride = 1;
@@ -49,7 +49,7 @@ struct ModelInfo {
   std::string_view init_flag = "init";  // what the user calls that option
   double dropout_keep = 1;              // 1: the model has no dropout
   bool has_final_relu = false;
-  std::vector<Window> chain;  // from the image to the last map, each link of which needs at least one position
+  std::vector<Window> chain;  // from the image to the last feature map; every output needs at least one position
 };
 
 std::span<const ModelInfo> all_models();
@@ -58,7 +58,7 @@ const ModelInfo* find_model(std::string_view name);
 // An unknown name is an Error with the nearest one and all that are allowed.
 const ModelInfo& model_named(std::string_view name);
 
-// The smallest side for which every link of the chain has an output.
+// The smallest side for which every output of the chain has a position.
 int smallest_image_size(const ModelInfo& model);
 // Error "[alexnet] image size 48 is too small: the pooling chain needs at least 63"; likewise for one that is too
 // large.
@@ -68,7 +68,7 @@ ModelOptions complete_options(const ModelInfo& model, const ModelOptions& given)
 // The model's evaluation transform for another image size: the same share of the image.
 EvaluationTransform evaluation_transform(const ModelInfo& model, std::int64_t image_size);
 
-// The scope of the last layer, which gives the logits: "fc", "classifier.6", "dense_2".
+// The scope of the last layer, which computes the logits: "fc", "classifier.6", "dense_2".
 std::string head_of(const ModelInfo& model);
 
 // Parameters and statistics of a model, in the order of declaration, without keeping its graph.

@@ -40,7 +40,7 @@ void fill_normal(PhiloxKey key, double deviation, std::uint64_t first_block, std
   }
 }
 
-// The argument of that name, of a layer that is called again; empty: it is declared for the first time.
+// The argument of that name, for a layer that was called before; empty: it is declared for the first time.
 Value declared_before(GraphBuilder& builder, const std::string& name, const Shape& shape,
                       const std::source_location& at) {
   const LayerCalls* calls = LayerCalls::current();

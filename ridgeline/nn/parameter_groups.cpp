@@ -8,7 +8,7 @@
 namespace ridgeline::nn {
 
 bool matches(std::string_view pattern, std::string_view name) {
-  // Where the last star stands, and how many characters it takes: on a mismatch it takes one more.
+  // Where the last star is, and how many characters it takes: on a mismatch it takes one more.
   std::size_t p = 0, n = 0, star = std::string_view::npos, taken = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

@@ -1,7 +1,7 @@
 // ridgeline/nn/parameter_groups.h
 //
-// Parameters of a model that are trained otherwise than the rest: frozen, with another rate, with another decay. Plain
-// values and functions.
+// Parameters of a model that are trained differently: frozen, with another rate, with another decay. Plain values and
+// functions.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 namespace ridgeline::nn {
 
 struct ParameterGroup {
-  std::string pattern;     // of names; * stands for any characters, ? for one: "features.*", "*/bias"
+  std::string pattern;     // of names; * matches any characters, ? one: "features.*", "*/bias"
   double rate_factor = 1;  // times the schedule's rate; not negative
   std::optional<double> weight_decay = {};
   bool frozen = false;  // no gradient, no slot, no update
@@ -28,8 +28,8 @@ struct TrainedParameter {
   double weight_decay = 0;
 };
 
-// The parameters of a model that a step updates, in their order: trainable and not frozen. Of several groups that match
-// a name, the last counts. A pattern that matches no parameter is an Error (usage) with some names.
+// The parameters of a model that a step updates, in their order: trainable and not frozen. If several groups match a
+// name, the last counts. A pattern that matches no parameter is an Error (usage) that lists some names.
 std::vector<TrainedParameter> trained_parameters(const std::vector<ParameterSpec>& parameters, double weight_decay,
                                                  bool decay_vectors, std::span<const ParameterGroup> groups);
 

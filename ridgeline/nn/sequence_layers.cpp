@@ -1,5 +1,4 @@
-// Layers of sequences and of images that are turned round: norms of samples, tables, attention, transposed
-// convolutions.
+// Layers of sequences and others: norms of samples, tables, attention, transposed convolutions.
 #include <string>
 #include <vector>
 

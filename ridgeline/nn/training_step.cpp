@@ -119,7 +119,7 @@ std::vector<ParameterSpec> declare_slots(GraphBuilder& builder, const std::vecto
   return slots;
 }
 
-// The updates come last: nothing may read a parameter behind its update.
+// The updates come last: nothing may read a parameter after its update.
 void add_updates(GraphBuilder& builder, const std::vector<TrainedParameter>& trained,
                  const std::vector<Value>& gradients, Value apply, const optim::StepValues& step,
                  const TrainingOptions& training) {
@@ -147,7 +147,7 @@ void add_updates(GraphBuilder& builder, const std::vector<TrainedParameter>& tra
   }
 }
 
-// What takes the place of an argument when the step ends.
+// What replaces an argument when the step ends.
 Value next_of(GraphBuilder& builder, ValueId argument) {
   for (const Update& update : builder.graph().updates) {
     if (update.current == argument) return builder.value(update.next);
@@ -172,8 +172,8 @@ void add_averages(GraphBuilder& builder, const std::vector<TrainedParameter>& tr
   }
 }
 
-// A batch that overflowed leaves no trace in the statistics of batch norms. The loss does not always tell: a relu makes
-// 0 of -infinity. Ranks that have statistics in common keep them in common.
+// A batch that overflowed leaves no trace in the statistics of batch norms. The loss does not always show it: a relu
+// turns -infinity into 0. Ranks with common statistics decide together.
 void keep_statistics(Graph& graph, ValueId loss, std::int64_t statistics_ranks) {
   const std::vector<Update> statistics = graph.updates;
   graph.updates.clear();
@@ -200,8 +200,8 @@ void keep_statistics(Graph& graph, ValueId loss, std::int64_t statistics_ranks) 
 
 }  // namespace
 
-// The sum over this rank's rows that count, divided by how many rows a rank has that count, as a mean over the ranks:
-// the mean over the ranks of that is the mean over all of these rows, however they are shared out.
+// The sum over this rank's rows that count, divided by the mean number of such rows a rank: the mean of that over the
+// ranks is the mean over all of these rows, however they are distributed.
 Value mean_of_rows(const ModelContext& context, Value losses) {
   if (!context.row_mask.defined()) return mean(losses);
   GraphBuilder& builder = context.builder;
@@ -250,7 +250,7 @@ Step build_training_step(const Network& network, const TrainingOptions& training
   }
   const std::vector<TrainedParameter> trained =
       trained_parameters(parameters, training.weight_decay, training.decay_vectors, training.groups);
-  // What is no gradient of the loss is no part of it either.
+  // The penalty is added to the loss only where its gradient is.
   const Value penalty = training.optimizer.coupled() ? l2_penalty(forward, trained) : Value();
   const Value total_loss = penalty.defined() ? loss + penalty : loss;
   const Value target = process.scaled(loss);

@@ -1,8 +1,9 @@
 // ridgeline/nn/unet.h
 //
-// U-Net (Ronneberger et al. 2015): a class for every pixel, from convolutions that see less and less detail and the way
-// back, where each step also reads what was made on the way down. Padded convolutions with batch norms and transposed
-// convolutions upwards; parameters are named as in milesial/Pytorch-UNet. Free functions without state.
+// U-Net (Ronneberger et al. 2015): a class for every pixel: convolutions that reduce the resolution step by step, and a
+// way back up, where each step also reads the features of the same size from the way down. Padded convolutions with
+// batch norms and transposed convolutions upwards; parameters are named as in milesial/Pytorch-UNet. Free functions
+// without state.
 #pragma once
 
 #include "ridgeline/nn/functional.h"
@@ -26,7 +27,7 @@ struct SegmentationOptions {
   std::int64_t height = 0, width = 0, channels = 3;  // of images
 };
 // A network with inputs "images" f32 [N,H,W,C] and "labels" i32 [N,H,W]: the loss is the mean over all pixels of the
-// cross-entropy of their classes; an evaluation counts `loss_sum` and `correct` as shares of an image's pixels; a
+// cross-entropy of their classes; an evaluation counts `loss_sum` and `correct` per image, as means over its pixels; a
 // prediction returns `classes_of_pixels`, f32 probabilities [N,H,W,classes].
 Network segmentation_network(const SegmentationOptions& options);
 

@@ -5,7 +5,7 @@
 //   s = g + weight_decay * w (AdamW, LAMB: g);  m' = beta1 m + (1 - beta1) s;  v' = beta2 v + (1 - beta2) s^2
 //   d = m' / (1 - beta1^t) / (sqrt(v') / sqrt(1 - beta2^t) + epsilon)
 //   Adam: w' = w - lr d;   AdamW: w' = w - lr (d + weight_decay w)
-//   LAMB: r = d + weight_decay w;  w' = w - lr (|w| / |r|) r   (the ratio is 1 where a norm is 0 or w does not decay)
+//   LAMB: r = d + weight_decay w; w' = w - lr (|w| / |r|) r (the ratio is 1 if a norm is 0 or w does not decay)
 #pragma once
 
 #include <string>

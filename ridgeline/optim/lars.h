@@ -2,7 +2,7 @@
 //
 // LARS (You, Gitman and Ginsburg, 2017): momentum over gradients that are scaled to their parameter,
 //   s = trust |w| / (|g| + weight_decay |w| + epsilon);  g' = s (g + weight_decay w);  then as Momentum without decay.
-// s is 1 where a norm is 0, and for parameters that do not decay.
+// s is 1 if a norm is 0, and for parameters that do not decay.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // ridgeline/optim/loss_scale.h
 //
-// By what the loss is multiplied before it is differentiated, so that small gradients do not vanish in f16, and how
-// that number follows overflows. A plain value.
+// The factor of the loss before it is differentiated, so that small gradients do not vanish in f16, and how the factor
+// changes with overflows. A plain value.
 //
 //   overflow: clean = 0, bad + 1; at the shrink_every-th in a row scale = max(scale * shrink, 1), bad = 0
 //   else:     bad = 0, clean + 1; at the grow_every-th in a row scale = min(scale * grow, 3.4e38), clean = 0
@@ -30,7 +30,7 @@ struct LossScale {
   static LossScale exponential(double init, std::int64_t incr_every, std::int64_t decr_every = 2, double incr_ratio = 2,
                                double decr_ratio = 0.8);
 
-  // Whether it stays as it begins.
+  // Whether the scale never changes.
   bool is_fixed() const { return grow == 1 && shrink == 1; }
   // Errors (usage): "loss scale must be at least 1." and the like.
   void check() const;
@@ -42,7 +42,7 @@ struct LossScale {
 // Anything else is an Error (usage).
 LossScale parse_loss_scale(const std::string& text);
 
-// Beyond so many overflows in a row a run cannot be saved.
+// A run ends after more than this many overflows in a row.
 inline constexpr int kMostOverflows = 1000;
 
 }  // namespace ridgeline::optim

@@ -9,7 +9,7 @@
 namespace ridgeline::optim {
 namespace {
 
-// Whether the op that makes the value keeps the old one where the step does not count.
+// Whether the op that makes the value keeps the old one in a step that does not count.
 bool is_conditional(const Graph& graph, ValueId value) {
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
     if (std::find(node->outputs.begin(), node->outputs.end(), value) == node->outputs.end()) continue;

@@ -1,8 +1,8 @@
 // ridgeline/optim/optimizer.h
 //
-// An optimizer: which slots a parameter has beside it, and how both follow from the gradient. Stateless: it builds ops;
-// slots are states of the graph, zero at first, owned by the parameter store at run time. Those that come with the
-// library are in files of their own; one of your own is a struct with the members of UpdateRule. A plain value.
+// An optimizer: which slots a parameter has, and how the gradient updates both. Stateless: it builds ops; slots are
+// states of the graph, zero at first, owned by the parameter store at run time. The library's optimizers have their own
+// files; your own is a struct with the members of UpdateRule. A plain value.
 #pragma once
 
 #include <concepts>
@@ -27,18 +27,18 @@ struct ParameterUpdate {
   Value gradient;
   std::vector<Value> scalars;  // as the rule's scalars() made them
   double weight_decay = 0;     // of this parameter
-  bool decays = true;          // false for parameters that the recipe leaves out (biases, scales of norms)
-  Value apply = {};            // bool[]: whether the step counts; undefined: it does
+  bool decays = true;          // false for parameters excluded from decay (biases, scales of norms)
+  Value apply = {};            // bool[]: whether the step counts; undefined: always
   Location where;
 };
 
 template <class R>
 concept UpdateRule = requires(const R& rule, const StepValues& step, const ParameterUpdate& update) {
-  rule.check();  // an Error that names the setting which cannot be
+  rule.check();  // an Error that names an invalid setting
   { rule.slots() } -> std::convertible_to<std::vector<std::string>>;
-  // Whether weight decay is the gradient of an L2 penalty, which then belongs to the loss.
+  // Whether weight decay is the gradient of an L2 penalty, which is then included in the loss.
   { rule.coupled() } -> std::convertible_to<bool>;
-  // f32[] each, computed once for all parameters of a rate.
+  // f32[] each, computed once for all parameters with the same rate.
   { rule.scalars(step) } -> std::convertible_to<std::vector<Value>>;
   // The parameter's next version, then the slots'.
   { rule.next(update) } -> std::convertible_to<std::vector<Value>>;
@@ -46,7 +46,7 @@ concept UpdateRule = requires(const R& rule, const StepValues& step, const Param
 
 class Optimizer {
  public:
-  // Checks the rule's settings: an Optimizer is always a valid one.
+  // Checks the rule's settings: an Optimizer is always valid.
   template <UpdateRule R>
   Optimizer(const R& rule) : slots_((rule.check(), rule.slots())), coupled_(rule.coupled()) {  // NOLINT: it is the rule
     scalars_ = [rule](const StepValues& step) { return rule.scalars(step); };
@@ -69,8 +69,8 @@ class Optimizer {
 // In the graph, in the store and in checkpoints: "dense/kernel/momentum".
 std::string slot_name(const std::string& parameter, const std::string& slot);
 
-// For rules: the op over parameter, slots, gradient and scalars, in this order; its results. Where the step may not
-// count, the op is a conditional one; Optimizer::update sees to what rules compute otherwise.
+// For rules: adds the op over parameter, slots, gradient and scalars, in this order; returns its results. If the step
+// may not count, the op is conditional; for what rules compute by other ops, Optimizer::update does the same.
 std::vector<Value> apply_update(const ParameterUpdate& update, std::string_view op, const Attributes& attributes);
 // Errors (usage) "<name> is ...; it must ...".
 void check_share(double value, const char* name);         // in [0, 1)

@@ -12,7 +12,7 @@
 
 namespace ridgeline::optim {
 
-// What a recipe says about its optimizer; nothing means the optimizer's own default.
+// The recipe's settings of its optimizer; unset means the optimizer's own default.
 struct OptimizerArguments {
   std::optional<double> momentum;
   std::optional<bool> nesterov;
@@ -23,7 +23,7 @@ struct OptimizerArguments {
   std::optional<double> trust;
 };
 
-// One of them by its name, for who takes them as text or from another language.
+// One of these settings by its name, for callers that take them as text or from another language.
 struct OptimizerArgument {
   std::string_view name;
   std::string_view line;  // what it is, with its range
@@ -35,9 +35,9 @@ std::span<const OptimizerArgument> optimizer_arguments();
 struct OptimizerEntry {
   std::string_view name;
   std::string_view line;                    // one line, for help and docs
-  std::vector<std::string_view> arguments;  // which it reads, by their names above
+  std::vector<std::string_view> arguments;  // which settings it reads, by their names above
   Optimizer (*make)(const OptimizerArguments&);
-  OptimizerArguments defaults = {};  // what it takes for those where nothing is said
+  OptimizerArguments defaults = {};  // its defaults for those
 };
 std::span<const OptimizerEntry> optimizers();
 // An Error (usage) for an unknown name, with the nearest one and all.

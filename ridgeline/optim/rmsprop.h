@@ -1,7 +1,7 @@
 // ridgeline/optim/rmsprop.h
 //
-// RMSProp as PyTorch has it: s = g + weight_decay w;  v' = rho v + (1 - rho) s^2;  d = s / (sqrt(v') + epsilon);
-// without momentum w' = w - lr d, else m' = momentum m + d and w' = w - lr m'.
+// RMSProp as in PyTorch: s = g + weight_decay w; v' = rho v + (1 - rho) s^2; d = s / (sqrt(v') + epsilon); without
+// momentum w' = w - lr d, else m' = momentum m + d and w' = w - lr m'.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace ridgeline::optim {
 
 struct RmsProp {
   double rho = 0.99;    // in [0, 1)
-  double momentum = 0;  // in [0, 1); 0: no slot for it
+  double momentum = 0;  // in [0, 1); 0: without its slot
   double epsilon = 1e-8;
 
   void check() const;

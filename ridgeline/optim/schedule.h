@@ -2,8 +2,8 @@
 //
 // A learning-rate schedule: a formula over the index of the step, written once as a loop expression. The same
 // expression is evaluated on the host, as a number for logs, and becomes scalar ops over `global_step` in the step
-// graph, so that a compiled or exported step carries its own schedule; both give the same bits, in f64. The formulas
-// that come with the library are in schedules.h; one of your own is a struct with check() and rate():
+// graph, so that a compiled or exported step carries its own schedule; both give the same bits, in f64. The library's
+// formulas are in schedules.h; your own is a struct with check() and rate():
 //
 //   struct Halving {
 //     double base;
@@ -27,19 +27,19 @@ namespace ridgeline::optim {
 
 template <class F>
 concept RateFormula = requires(const F& formula, loop::Expr step) {
-  formula.check();  // an Error that names the setting which cannot be
+  formula.check();  // an Error that names an invalid setting
   { formula.rate(step) } -> std::convertible_to<loop::Expr>;
 };
 
 class Schedule {
  public:
-  // Checks the formula's settings: a Schedule is always a valid one.
+  // Checks the formula's settings: a Schedule is always valid.
   template <RateFormula F>
   Schedule(const F& formula) : Schedule(checked(formula)) {}  // NOLINT(google-explicit-constructor): the formula is it
 
   // Over one operand, the index of the step (0 is the first).
   const loop::Expression& formula() const { return formula_; }
-  // The formula at another index, for formulas that are made of others.
+  // The formula at another index, for formulas composed of others.
   loop::Expr rate(loop::Expr step) const { return loop::paste(formula_, step); }
 
  private:

@@ -17,7 +17,7 @@ using loop::Expr;
 
 void check_rate(double value) { check_not_negative(value, "learning rate"); }
 
-// `positive`: of factors that stand under a logarithm.
+// `positive`: for factors whose logarithm is taken.
 void check_factor(double factor, const char* schedule, bool positive = false) {
   if (std::isfinite(factor) && factor >= 0 && !(positive && factor == 0)) return;
   refuse("factor of the " + std::string(schedule) + " is " + std::to_string(factor) + "; it must be finite and " +
@@ -138,14 +138,14 @@ Expr Warmup::rate(Expr i) const {
 
 namespace {
 
-// The schedule behind the recipe's linear warm-up, if there is one.
+// The schedule after the recipe's linear warm-up, if there is one.
 template <class Formula>
 Schedule warmed(const ScheduleArguments& a, const Formula& formula) {
   if (a.warmup_epochs == 0) return formula;
   return Warmup{.steps = a.warmup_epochs * a.steps_per_epoch, .then = formula};
 }
 
-// The steps behind the warm-up.
+// The steps after the warm-up.
 std::int64_t decay_steps(const ScheduleArguments& a) { return (a.epochs - a.warmup_epochs) * a.steps_per_epoch; }
 
 Schedule make_multi_step(const ScheduleArguments& a) {

@@ -1,8 +1,8 @@
 // ridgeline/optim/schedules.h
 //
-// The learning-rate schedules that come with the library, and the table by which a recipe names one. In all formulas i
-// is the index of the step, 0 for the first; rates are what the optimizer multiplies. Settings are checked when a
-// Schedule is made of them: an Error (usage) names the one that cannot be.
+// The library's learning-rate schedules, and the table by which a recipe names one. In all formulas i is the index of
+// the step, 0 for the first; rates are what the optimizer multiplies. Settings are checked when a Schedule is made from
+// them: an Error (usage) names an invalid one.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ struct Cosine {
   loop::Expr rate(loop::Expr i) const;
 };
 
-// The published recipe, W = warmup_epochs * steps_per_epoch:
+// The published AlexNet recipe's schedule, with W = warmup_epochs * steps_per_epoch:
 //   i < W:  base * (i + 1) / W
 //   else:   base * (1 + cos(pi * floor(i / steps_per_epoch) / epochs)) / 2, one value an epoch
 // From i = epochs * steps_per_epoch on, the last value stays.
@@ -93,7 +93,7 @@ struct OneCycle {
   loop::Expr rate(loop::Expr i) const;
 };
 
-// i < steps: then(0) * (i + 1) / steps; else then(i - steps). In front of any schedule.
+// i < steps: then(0) * (i + 1) / steps; else then(i - steps). Can precede any schedule.
 struct Warmup {
   std::int64_t steps = 0;
   Schedule then;
@@ -101,7 +101,7 @@ struct Warmup {
   loop::Expr rate(loop::Expr i) const;
 };
 
-// What a recipe says about its schedule.
+// The recipe's settings of its schedule.
 struct ScheduleArguments {
   double lr = 0.01;
   std::int64_t steps_per_epoch = 0;
@@ -113,7 +113,7 @@ struct ScheduleArguments {
   double power = 1;
 };
 
-// One of them by its name, for who takes them as text or from another language.
+// One of these settings by its name, for callers that take them as text or from another language.
 struct ScheduleArgument {
   std::string_view name;
   std::string_view line;  // what it is, with its unit
@@ -126,7 +126,7 @@ std::span<const ScheduleArgument> schedule_arguments();
 struct ScheduleEntry {
   std::string_view name;
   std::string_view line;                    // one line, for help and docs
-  std::vector<std::string_view> arguments;  // which it reads beside lr and the epochs
+  std::vector<std::string_view> arguments;  // which settings it reads in addition to lr and the epochs
   Schedule (*make)(const ScheduleArguments&);
   bool warms_up = true;  // reads warmup_epochs
 };

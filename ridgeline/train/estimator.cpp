@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kSumSuffix = "_sum";
 
-// The row mask in the type in which the step takes it: 1 for the rows that count.
+// The row mask in the step's type: 1 for the rows that count.
 Tensor mask_as(DType dtype, const Tensor& column) {
   Tensor mask(dtype, column.shape());
   for (std::int64_t i = 0; i < column.elements(); ++i) mask.set(i, column.at(i) != 0 ? 1 : 0);
@@ -22,7 +22,7 @@ Tensor mask_as(DType dtype, const Tensor& column) {
 
 namespace {
 
-// To the end of so many epochs, counted from step `from`.
+// Trains to the end of so many epochs, counted from step `from`.
 std::int64_t train_over(Model& model, std::int64_t from, std::int64_t epochs, const data::Dataset& dataset,
                         std::initializer_list<Callback*> callbacks, const SinkOptions& sink,
                         const std::source_location& at) {
@@ -124,7 +124,7 @@ std::map<std::string, double> means_of(const std::map<std::string, double>& sums
   if (rows == sums.end() || rows->second == 0) throw Error("the evaluation saw no rows");
   std::map<std::string, double> means;
   for (const auto& [name, sum] : sums) {
-    // A mean is not called a sum: "loss_sum" gives "loss".
+    // A mean is not named a sum: "loss_sum" gives "loss".
     const std::string mean = name.ends_with(kSumSuffix) ? name.substr(0, name.size() - kSumSuffix.size()) : name;
     means[mean] = name == nn::kRowsResult ? sum : sum / rows->second;
   }

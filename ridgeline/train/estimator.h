@@ -1,6 +1,6 @@
 // ridgeline/train/estimator.h
 //
-// Training as scripts call it: by epochs over a data set (MindSpore's Model) or by steps over an input function
+// Training in the style of scripts: by epochs over a data set (MindSpore's Model) or by steps over an input function
 // (TensorFlow's Estimator). Both are a Loop with its options filled in. A callback or metric that is null is an Error
 // with the caller's line.
 #pragma once
@@ -21,20 +21,20 @@
 namespace ridgeline::train {
 
 struct SinkOptions {
-  // Steps run on the device side without the host: `sink_size` at a time, which counts as an epoch, or with -1 all of
-  // the data set. Without sink mode every step comes back to the host.
+  // Steps run on the device without the host: `sink_size` at a time, which counts as an epoch, or with -1 the whole
+  // data set. Without sink mode every step returns to the host.
   bool dataset_sink_mode = true;
   std::int64_t sink_size = -1;
 };
 
-// Trains for `epochs` more passes (of sink_size steps where that is given) over the data set, which must know its size
-// and have whole batches (DatasetFeed says why). Data that the model has been trained on go on where they stood: five
-// epochs twice are ten, bit by bit. The model's training must be prepared. Returns the steps that are done.
+// Trains for `epochs` more epochs (of sink_size steps if that is given) over the data set, which must know its size and
+// have full batches (see DatasetFeed). Data that the model has already been trained on continue at their position: five
+// epochs twice give the bits of ten. The model's training must be prepared. Returns the steps that are done.
 std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset& dataset,
                           std::initializer_list<Callback*> callbacks, const SinkOptions& sink = {},
                           const std::source_location& at = std::source_location::current());
-// The same up to the end of that epoch of the whole run, whichever step it stands at: of a run that may have been ended
-// in between and goes on (ModelCheckpoint::resume). Nothing where it is done.
+// The same up to the end of epoch `epochs` of the whole run, from whichever step: for a run that may have been
+// interrupted and is resumed (ModelCheckpoint::resume). Does nothing if the run is finished.
 //
 //   ModelCheckpoint saver("net", "runs/net");
 //   saver.resume(model);
@@ -43,8 +43,8 @@ std::int64_t train_to_epoch(Model& model, std::int64_t epochs, const data::Datas
                             std::initializer_list<Callback*> callbacks, const SinkOptions& sink = {},
                             const std::source_location& at = std::source_location::current());
 
-// Runs to step `max_steps` of the whole run over what `input_fn` gives, with hooks. A feed that stands at the beginning
-// of data which the model has been trained on goes on where they stood.
+// Runs to step `max_steps` of the whole run over what `input_fn` gives, with hooks. A feed at the beginning of data
+// that the model has already been trained on continues at their position.
 struct RunOptions {
   std::int64_t iterations_per_loop = 1;
   std::int64_t steps_per_epoch = 0;  // 0: the whole run is one epoch
@@ -54,12 +54,12 @@ std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64
                          std::initializer_list<Callback*> hooks, const RunOptions& options = {},
                          const std::source_location& at = std::source_location::current());
 
-// The sums that the network's evaluation returns over the data set, divided by the rows, by name, without a "_sum" at
-// its end: {"loss": 0.31, "top_1": 0.93, ...}; and "rows", which is the number of them.
-// Uses the averages of parameters where training keeps them. An Error for a data set without rows.
+// The sums that the network's evaluation returns over the data set, divided by the number of rows, by name, without a
+// final "_sum": {"loss": 0.31, "top_1": 0.93, ...}; and "rows", which is the number of them.
+// Uses the averages of parameters if training keeps them. An Error for a data set without rows.
 std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset);
-// Its two halves: the sums over the rows, by the names that the network gives them, and their means. An Error of kind
-// interrupted where interrupted() (loop/interrupt.h) says so.
+// The two halves of that: the sums over the rows, by the network's names, and their means. An Error of kind interrupted
+// if interrupted() (loop/interrupt.h).
 std::map<std::string, double> evaluation_sums(Model& model, const data::Dataset& dataset);
 std::map<std::string, double> means_of(const std::map<std::string, double>& sums);
 // One evaluation for these metrics, from clear() to their values: Accuracy top; Loss loss;
@@ -70,7 +70,7 @@ inline void evaluate(Model& model, const data::Dataset& dataset, std::initialize
                      const std::source_location& at = std::source_location::current()) {
   evaluate(model, dataset, std::span<Metric* const>(metrics.begin(), metrics.size()), at);
 }
-// What the network's prediction returns for these inputs, by name, with the averages of parameters likewise.
+// The results of the network's prediction for these inputs, by name; also uses the averages of parameters.
 std::map<std::string, Tensor> predict(Model& model, const std::vector<NamedTensor>& inputs);
 
 }  // namespace ridgeline::train

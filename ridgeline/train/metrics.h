@@ -1,6 +1,7 @@
 // ridgeline/train/metrics.h
 //
-// The same numbers for programs: metrics.jsonl and a TensorBoard event file in the log directory. One thread.
+// The numbers of the human log for programs: metrics.jsonl and a TensorBoard event file in the log directory. One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +20,29 @@ class Ranks;  // ranks.h
 
 class Metrics {
  public:
-  // Continues the files of a run that has done `step` steps. What they say of later ones is done again: such lines are
-  // removed, and readers of the events are told to drop them. A run that starts at 0 begins metrics.jsonl anew; what
-  // was there is kept under the name metrics.jsonl.old.
+  // Continues the files of a run that has done `step` steps. Later steps will be repeated: their lines are removed, and
+  // readers of the events are told to drop them. A run that starts at 0 begins a new metrics.jsonl; an existing one is
+  // kept as metrics.jsonl.old.
   Metrics(const std::string& directory, std::int64_t step);
-  // Writes nothing: of a rank whose numbers another one writes.
+  // Writes nothing: for ranks other than the one that writes.
   Metrics() = default;
-  // What earlier processes of the run evaluated decides what all ranks do: the main rank, which has read it, tells the
-  // others. All of them call it.
+  // Evaluations of earlier processes of the run decide what all ranks do: the main rank, which has read them, tells the
+  // others. All ranks call it.
   void share(const Ranks& ranks);
   void write(const StepLine& line);
   void write(const EvaluationRow& row);
   // Bad samples of the training so far, replaced by others.
   void write_bad_samples(std::int64_t step, double epoch, std::int64_t count);
-  // The event file, for what is not among the metrics.
+  // The event file, for what is not a metric.
   EventFileWriter& events() { return *events_; }
   const std::string& path() const { return path_; }
-  // The evaluation that an earlier process made at `step`, if it came to its end; then the last that was written.
+  // The evaluation that an earlier process completed at `step`, if any; later the last one written.
   const std::optional<EvaluationRow>& evaluation() const { return evaluation_; }
-  // Steps that earlier processes of the run skipped under a loss scale, as their last line says.
+  // Steps that earlier processes of the run skipped under a loss scale, by their last line.
   std::int64_t skipped_steps() const { return skipped_steps_; }
-  // All that were made: by earlier processes of the run, up to `step`, and by this one.
+  // All evaluations: of earlier processes of the run, up to `step`, and of this one.
   const std::vector<EvaluationRow>& evaluations() const { return evaluations_; }
-  // What became of an earlier process's lines and files, for the log; empty: all of them stand.
+  // What was done with an earlier process's lines and files, for the log; empty: nothing was changed.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:

@@ -62,7 +62,7 @@ void Model::claim(const nn::Step& step) {
   }
 }
 
-// Behind compilation, which refuses what does not fit into memory: drawing large parameters takes long.
+// After compilation, which refuses what does not fit into memory: drawing large parameters takes long.
 void Model::declare(const nn::Step& step) {
   const ComputeScope team(session_.compute_threads());
   const Phase phase(session_, "draw parameters");
@@ -103,7 +103,7 @@ void Model::compile_training(const Graph& graph, const PrecisionPolicy& precisio
   training_compile_options_.dump_directory.clear();
 }
 
-// Those that run the same step: not stages, and of ranks with servers the workers.
+// Compares ranks that run the same step: not stages, and with servers only the workers.
 void Model::compare_ranks() const {
   const Distribution& distribution = settings_.distribution;
   if (distribution.pipeline.stages > 1) return;
@@ -112,7 +112,7 @@ void Model::compare_ranks() const {
   if (workers != session_.groups().end()) Ranks(workers->second).compare(*training_);
 }
 
-// The updated parameters that match, by name: a pattern without any is the user's mistake.
+// The names of updated parameters that match; a pattern without any is an Error.
 void Model::place_on_servers(const nn::Step& step) {
   Distribution& distribution = settings_.distribution;
   distribution.on_servers.clear();
@@ -137,7 +137,7 @@ void Model::place_on_servers(const nn::Step& step) {
   }
 }
 
-// A plan that is made is written into the step; the pass goes by it.
+// A computed division is written into the step as annotations for the pass.
 CompileOptions Model::by_annotations(CompileOptions options) {
   ParallelMode& mode = options.distribution.mode;
   if (mode == ParallelMode::hybrid_parallel || mode == ParallelMode::auto_parallel)
@@ -176,8 +176,8 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
   training_graph_ = std::move(step.graph);
 }
 
-// The homes of parameters are those that the new step chooses, as in a run that begins here: kernels go by them, and so
-// the bits do.
+// Parameters get the home layouts that the new step chooses, as in a run that begins here: kernels depend on them, and
+// so do bits.
 void Model::recompile_training(const PrecisionPolicy& precision) {
   RIDGELINE_CHECK(training_ != nullptr, "there is no training to compile again");
   const bool evaluates = evaluation_ != nullptr, predicts = prediction_ != nullptr;
@@ -197,7 +197,7 @@ Program& Model::beside(const std::string& name, FunctionRef<std::unique_ptr<Prog
   return *program;
 }
 
-// Averages begin with the values that their parameters begin with, drawn or loaded.
+// Averages begin as their parameters, drawn or loaded.
 void Model::begin_averages() {
   for (const nn::Step::Average& average : averages_) {
     if (!holdings_.holds(average.name)) continue;
@@ -217,7 +217,7 @@ void Model::swap_averages() {
 
 void Model::with_averages(FunctionRef<void()> body) {
   if (averages_.empty() || averaged_) return body();
-  // Back again whatever the body throws.
+  // Swapped back whatever the body throws.
   struct Swapped {
     explicit Swapped(Model& m) : model(m) { set(true); }
     ~Swapped() { set(false); }
@@ -247,7 +247,7 @@ void Model::prepare_evaluation() {
   declare(step);
 }
 
-// The programs beside the training step are a rank's own.
+// Programs other than the training step run on one rank.
 void Model::check_whole(const char* part) const {
   if (holdings_.everything()) return;
   throw Error(fmt::format("the ranks hold parts of the model's values, and {} needs all of them: run it on a "
@@ -395,7 +395,7 @@ std::string Model::share() {
 }
 
 void Model::load(const SafetensorsFile& file) {
-  // Without training, averages stand for the parameters.
+  // Without training, averages are taken as the parameters.
   const auto stored_name = [&](const nn::ParameterSpec& spec) {
     const std::string average = optim::slot_name(spec.name, nn::kAverageSlot);
     return !training_ && spec.trainable() && file.has(average) ? average : spec.name;

@@ -1,6 +1,6 @@
 // ridgeline/train/pinned_slots.h
 //
-// Batch slots of the data engine in pinned memory, from which a device copies them behind the host.
+// Batch slots of the data engine in pinned memory, from which a device copies them asynchronously.
 #pragma once
 
 #include <map>

@@ -30,7 +30,7 @@ std::vector<std::string> known_ops(const std::string& name, const std::string& w
   return ops;
 }
 
-// The lines that say something, with "FILE:LINE".
+// The lines that are not empty or comments, with "FILE:LINE".
 template <class F>
 void for_each_line(const std::string& text, const std::string& where, const F& body) {
   std::istringstream in(text);
@@ -70,7 +70,7 @@ DType dtype_called(const std::string& name, const std::string& where) {
   refuse(where + ": the type '" + name + "' is not supported (allowed: float16, bfloat16, float32)");
 }
 
-// "float16,float16" behind `key`, up to the next key: one type for all, as this engine's ops have it.
+// "float16,float16" after `key`, up to the next key: one type for all, as in this engine's ops.
 std::optional<DType> types_behind(const std::string& text, const std::string& key, const std::string& where) {
   const std::size_t at = text.find(key + ":");
   if (at == std::string::npos) return std::nullopt;

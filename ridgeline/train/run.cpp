@@ -19,7 +19,7 @@
 namespace ridgeline::train {
 namespace {
 
-// Of stepped precision, in checkpoints.
+// The phase of stepped precision, in checkpoints.
 constexpr const char* kReducedPhase = "reduced";
 constexpr const char* kOriginalPhase = "original";
 
@@ -27,7 +27,7 @@ std::string in_directory(const RunSetup& setup, const std::string& name) {
   return setup.directory.empty() || name.empty() ? "" : (std::filesystem::path(setup.directory) / name).string();
 }
 
-// Of those in the list: they are asked to save, and to keep the best checkpoint, as the run's own saver is.
+// The savers in the list: they are asked to save, and to keep the best checkpoint, like the run's own saver.
 std::vector<SavesCheckpoints*> savers_in(std::span<Callback* const> callbacks) {
   std::vector<SavesCheckpoints*> savers;
   for (Callback* callback : callbacks) {
@@ -82,7 +82,7 @@ void Run::begin(std::unique_ptr<Model> model, RunStart start) {
   for (const std::string& state : saved->other_data) model_->stands_at(data::IteratorState::from_json(state));
 }
 
-// What the main rank finds, all know.
+// The main rank's result is sent to all.
 std::optional<CheckpointInfo> Run::find(std::optional<LoadedCheckpoint>& newest) {
   if (ranks_.main() && !setup_.directory.empty())
     newest = load_newest(setup_.directory, [&](const std::string& text) { log_.line("warning: " + text); });
@@ -116,7 +116,7 @@ void Run::resume(const LoadedCheckpoint& newest) {
   checkpoint_path_ = newest.file.path;
 }
 
-// The values of the main rank to all, and the metrics from there on.
+// Sends the values of the main rank to all, and begins the metrics there.
 void Run::share() {
   if (!model_->parallel_plan().empty()) log_.line(model_->parallel_plan());
   if (!setup_.session.tune.empty()) log_.line("kernels chosen by time: plan " + model_->kernel_plan());
@@ -146,7 +146,7 @@ void Run::describe(CheckpointInfo& info) const {
   }
 }
 
-// What the saver does not know of the run.
+// Adds what the saver does not know about the run.
 void Run::complete(CheckpointInfo& saved) const {
   describe(saved);
   if (!start_.stepped) return;
@@ -154,7 +154,7 @@ void Run::complete(CheckpointInfo& saved) const {
   saved.precision_phase = phase == PrecisionPhase::original ? kOriginalPhase : kReducedPhase;
 }
 
-// Steps are known to the loop; what loss is aimed at, its user has to say.
+// The loop knows steps; a target loss must come from the user.
 bool Run::tells_progress() const {
   return start_.stepped->mode.trigger == AccelerateMode::Trigger::step || start_.stepped->final_loss ||
          with_environment({}).target_loss;
@@ -173,7 +173,7 @@ RunResult Run::train(Feed& feed, const RunPlan& plan, const std::source_location
   callbacks.insert(callbacks.end(), plan.first.begin(), plan.first.end());
   callbacks.insert(callbacks.end(), {&finite, &epochs});
   callbacks.insert(callbacks.end(), plan.middle.begin(), plan.middle.end());
-  // Before each evaluation, too: whatever ends that, the steps are kept.
+  // Also before each evaluation: whatever ends that, the steps are kept.
   const bool saves = setup_.save.save && !setup_.directory.empty();
   CheckpointSaver saver({.directory = setup_.directory,
                          .periods = {setup_.save.seconds > 0 ? 0 : setup_.save.steps, plan.evaluation.every},
@@ -198,7 +198,7 @@ RunResult Run::train(Feed& feed, const RunPlan& plan, const std::source_location
   std::optional<EarlyStopping> early;
   if (plan.evaluation.patience > 0)
     callbacks.push_back(&early.emplace(early_stopping(plan.evaluation, evaluation, log_)));
-  // Of the one at the step where the run goes on, the callback asks itself: it may still be due.
+  // The callback itself checks the evaluation at the step where the run resumes: it may still be due.
   for (const EvaluationRow& row : metrics_->evaluations()) {
     if (early && row.step < step()) early->count(best_measure(row));
   }

@@ -1,9 +1,9 @@
 // ridgeline/train/run.h
 //
-// A training as one object: session, model, loop, log and metrics, checkpoints, phases of precision, ranks, and how it
-// goes on. However many calls and processes it is made of, it leaves the bits of one that nobody disturbed, with other
-// workers, loops and ranks. Owns all of these; data sets, feeds and callbacks are its callers'. One thread; of several
-// ranks each has a run of its own and makes the same calls.
+// A training as one object: session, model, training loop, log and metrics, checkpoints, phases of precision, ranks,
+// and resuming. However many calls and processes it consists of, and with other workers, loops and ranks, it gives the
+// bits of an uninterrupted run. Owns all of these; data sets, feeds and callbacks belong to the caller. One thread;
+// each rank has its own run and makes the same calls.
 //
 //   train::Run run(network, {.optimizer = optim::Adam{}}, {.directory = "runs/flowers", .seed = 1});
 //   run.train_epochs(90, flowers, {&monitor});  // killed? the same program goes on
@@ -33,48 +33,48 @@
 
 namespace ridgeline::train {
 
-// When a run is saved, and what stays.
+// When a run is saved, and which checkpoints are kept.
 struct SaveRules {
   bool save = true;
   std::int64_t steps = 1000;  // between checkpoints; 0: none by steps
-  double seconds = 0;         // above 0: behind the loop that ends so long after the last one
-  std::int64_t keep = 5;      // newest files, beside that of the best evaluation
+  double seconds = 0;         // above 0: after the loop that ends this long after the last one
+  std::int64_t keep = 5;      // newest files, in addition to that of the best evaluation
 };
 
 struct RunSetup {
-  // Gets checkpoints, metrics.jsonl, TensorBoard's events and the log. It is locked while the run lives. Empty: nothing
-  // is kept, and each process begins at step 0.
+  // Gets checkpoints, metrics.jsonl, TensorBoard's events and the log. It is locked during the run. Empty: nothing is
+  // kept, and each process begins at step 0.
   std::string directory = "";
-  std::uint64_t seed = 1;  // Model::set_seed(): of a network that is given by itself
+  std::uint64_t seed = 1;  // for Model::set_seed(), if a network is given instead of a model
   SaveRules save = {};
   std::string log_name = "training.log";  // of the human log; empty: no file
   LogTo log_to = LogTo::file;
   SessionOptions session = {};
   RunRanks ranks = {};
-  // A power of two. The batch of a step, over all ranks, is computed in so many parts, whose sums are added in pairs.
-  // So the bits do not depend on the number of ranks. The network must be that of one part, and the session's bits must
-  // be deterministic or portable. 0: a part for each rank.
+  // A power of two: the batch of a step, over all ranks, is computed in this many parts, whose sums are added in pairs,
+  // so that the bits do not depend on the number of ranks. The network must be that of one part, and the session's bits
+  // must be deterministic or portable. 0: one part for each rank.
   std::int64_t batch_parts = 0;
-  CompileOptions compile = {};  // of a network that is given by itself
+  CompileOptions compile = {};  // if a network is given instead of a model
 };
 
 // Most of a run in reduced precision, the rest in the original one (accelerate.h).
 struct SteppedPrecision {
   AccelerateMode mode;
   PrecisionPolicy reduced, original;
-  std::optional<double> final_loss = {};  // that the trigger `loss` aims at
+  std::optional<double> final_loss = {};  // target of the trigger `loss`
 };
 
-// How the model of a run begins.
+// The start of a run's model.
 struct RunStart {
   nn::TrainingOptions training = {};
   std::optional<SteppedPrecision> stepped = {};
-  // Adds to what a checkpoint says what the run does not know of itself: classes, settings.
+  // Adds to a checkpoint's information what the run itself does not know: classes, settings.
   std::function<void(CheckpointInfo&)> describe = {};
-  // Whether the run may go on from this checkpoint, before anything of it is set: an Error if it is of another run.
-  // What is different from here on comes back, a sentence each. The default compares network and seed.
+  // Whether the run may be resumed from this checkpoint, before any value is set: an Error if it is of another run.
+  // Returns what is different from here on, one sentence each. The default compares network and seed.
   std::function<std::vector<std::string>(const LoadedCheckpoint&)> compare = {};
-  // Where there is no checkpoint: sets weights to begin with in the place of drawn ones.
+  // If there is no checkpoint: sets initial weights in place of drawn ones.
   std::function<void(Model&)> fresh = {};
   // A line that says how several ranks exchange gradients.
   std::string ranks_text = "gradients are exchanged between the ranks";
@@ -82,34 +82,34 @@ struct RunStart {
 
 // Evaluations of a run while it trains.
 struct EvaluationPlan {
-  std::int64_t every = 0;    // steps; and at the end. 0: none
+  std::int64_t every = 0;    // steps between evaluations; and at the end. 0: none
   std::int64_t records = 0;  // for the log
   // Fills all fields but step, epoch and time; nullopt: the user interrupted it.
   std::function<std::optional<EvaluationRow>()> evaluate = {};
-  std::int64_t patience = 0;  // the run ends when so many in a row were not better than the best one; 0: never
-  bool classifies = true;     // they tell top-1
+  std::int64_t patience = 0;  // the run ends when this many in a row were not better than the best one; 0: never
+  bool classifies = true;     // they have top-1
 };
 
-// One call of a run's loop.
+// One call of a run's training loop.
 struct RunPlan {
   LoopOptions loop = {};
-  StepLogOptions lines = {};  // `skipped` is the run's own
+  StepLogOptions lines = {};  // `skipped` is set by the run
   EvaluationPlan evaluation = {};
   // Called in this order: `first`, the check that the loss is finite, `middle`, the save, the evaluation, the switch of
   // precision, `last`.
   std::vector<Callback*> first = {}, middle = {}, last = {};
-  std::optional<std::chrono::steady_clock::time_point> end_of_time = {};  // all is saved by then
+  std::optional<std::chrono::steady_clock::time_point> end_of_time = {};  // everything is saved by then
   std::string end_of_time_text = "the limit of time";
 };
 
 struct RunResult {
   std::int64_t step = 0;
   std::int64_t ranks = 1;          // that trained together
-  bool writes = true;              // of several ranks: this one wrote log, metrics and checkpoints
+  bool writes = true;              // with several ranks: this one wrote log, metrics and checkpoints
   bool interrupted = false;        // the user or a limit of time stopped it; the steps done are in the checkpoint
-  std::int64_t skipped_steps = 0;  // of the run so far, as their gradients overflowed under a loss scale
+  std::int64_t skipped_steps = 0;  // of the run so far: their gradients overflowed under a loss scale
   StepLine last = {};              // of the last log line
-  double mean_fps = 0;             // of this process's log lines but the first; of that, if it is the only one
+  double mean_fps = 0;             // of this process's log lines except the first, unless it is the only one
   std::optional<EvaluationRow> evaluation = {};  // of the last evaluation, also that of an earlier process at `step`
   std::string log_path = "";
   std::string metrics_path = "";
@@ -120,18 +120,18 @@ struct RunResult {
 
 // Options of a call that trains by epochs. Only `evaluate_every` and `patience` change the bits of the result.
 struct EpochOptions {
-  std::int64_t loop = 100;                    // most steps without the host
-  const data::Dataset* validation = nullptr;  // is evaluated; null: nothing is
+  std::int64_t loop = 100;                    // largest number of steps without the host
+  const data::Dataset* validation = nullptr;  // to evaluate; null: no evaluation
   std::int64_t evaluate_every = 1;            // epochs; and at the end
   std::int64_t patience = 0;                  // evaluations, see EvaluationPlan
-  data::IteratorOptions data = {};            // workers, memory, bad samples; epochs, start and seed are the run's
+  data::IteratorOptions data = {};            // workers, memory, bad samples; the run sets epochs, start and seed
 };
 
 class Run {
  public:
   // Makes session, lock, log and ranks; begin() makes the model.
   explicit Run(RunSetup setup);
-  // A run of this network, whose batches are those of this rank. It goes on from the newest whole checkpoint of the
+  // A run of this network, which takes batches of this rank. It resumes from the newest intact checkpoint of the
   // directory; a checkpoint of another network or seed is an Error.
   Run(nn::Network network, const nn::TrainingOptions& training, RunSetup setup = {}) : Run(std::move(setup)) {
     begin(std::move(network), {.training = training});
@@ -140,12 +140,12 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // Trains for `epochs` more passes over the data, which must know their size and have whole batches (where a step
-  // accumulates several, whole steps); of several ranks
-  // each gives its own part (Dataset::shard) in batches of its own. Epochs are those that the program asks for: five
-  // twice are ten, and a program that was killed in the seventh and is started again passes over the first call, goes
-  // on in the second, and leaves the bytes of one that was not. Ctrl-C ends the running step, saves, and makes this
-  // call and later ones return. A callback that is null is an Error with the line.
+  // Trains for `epochs` more epochs over the data, which must know their size and have full batches (and, if a step
+  // accumulates several, full steps); with several ranks each gives its own shard (Dataset::shard) in its own batches.
+  // Epochs are counted over all calls of the program: five twice are ten, and a program that was killed in the seventh
+  // and is started again skips the first call, continues in the second, and gives the bytes of an uninterrupted one.
+  // Ctrl-C ends the running step, saves, and makes this call and later ones return. A callback that is null is an Error
+  // with the line.
   RunResult train_epochs(std::int64_t epochs, const data::Dataset& dataset, std::span<Callback* const> callbacks,
                          const EpochOptions& options = {},
                          const std::source_location& at = std::source_location::current());
@@ -154,20 +154,20 @@ class Run {
                          const std::source_location& at = std::source_location::current()) {
     return train_epochs(epochs, dataset, std::span<Callback* const>(callbacks.begin(), callbacks.size()), options, at);
   }
-  // The rows of this rank, of data that are not batched yet.
+  // The rows of this rank, from data that are not batched yet.
   data::Dataset part_of(const data::Dataset& rows) const;
-  // As evaluate() and predict() of estimator.h; of several ranks each evaluates its own rows, and all get the sums.
+  // As evaluate() and predict() of estimator.h; each rank evaluates its own rows, and all get the sums.
   std::map<std::string, double> evaluate(const data::Dataset& dataset);
   std::map<std::string, Tensor> predict(const std::vector<NamedTensor>& inputs);
 
   // Prepares the step of a model in session(), from the newest checkpoint or anew. Once.
   void begin(std::unique_ptr<Model> model, RunStart start);
-  // The same of a network that is given by itself: the model is made of the setup.
+  // The same for a network instead of a model: the model is made from the setup.
   void begin(nn::Network network, RunStart start);
-  // The loop, with log, metrics, checkpoints, evaluations and the switch of precision around it. What stops the run
-  // (the user, an unreadable sample, a loss that is not finite) loses no step that can be kept: the step it stops after
-  // gets its line and, unless its numbers are no longer finite, its checkpoint. An evaluation that was due and did not
-  // come to its end is made when the run goes on.
+  // Runs the training loop, with log, metrics, checkpoints, evaluations and the switch of precision. If the run is
+  // stopped (by the user, an unreadable sample, a loss that is not finite), no step is lost that can be kept: the last
+  // step gets its line and, unless its numbers are no longer finite, its checkpoint. An evaluation that was due but not
+  // completed is made when the run is resumed.
   RunResult train(Feed& feed, const RunPlan& plan, const std::source_location& at = std::source_location::current());
 
   Session& session() { return session_; }
@@ -176,7 +176,7 @@ class Run {
   Model& model() { return *model_; }  // after begin(), as all below
   Metrics& metrics() { return *metrics_; }
   std::int64_t step() const { return model_->global_step(); }
-  // Where the data stood that the newest checkpoint was fed from, as it was read.
+  // The position in the data from the newest checkpoint, as it was read.
   const std::optional<data::IteratorState>& data_start() const { return data_start_; }
 
  private:
@@ -198,13 +198,13 @@ class Run {
   TrainingLog log_;
   RunStart start_;
   std::unique_ptr<Model> model_;
-  std::optional<Metrics> metrics_;  // opened when the step is known at which the run goes on
+  std::optional<Metrics> metrics_;  // opened when the step is known from which the run continues
   std::optional<data::IteratorState> data_start_;
   std::string checkpoint_path_;                     // the newest one
-  PrecisionPhase phase_ = PrecisionPhase::reduced;  // that the step is compiled for
-  const Accelerator* accelerator_ = nullptr;        // of the running call
+  PrecisionPhase phase_ = PrecisionPhase::reduced;  // for which the step is compiled
+  const Accelerator* accelerator_ = nullptr;        // of the current call
   std::optional<BestCheckpoint> best_;
-  std::int64_t asked_steps_ = 0;  // by train_epochs() so far
+  std::int64_t asked_steps_ = 0;  // requested by train_epochs() so far
   bool interrupted_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Runs of a network of one's own: by epochs over data sets.
+// Runs of user-defined networks: by epochs over data sets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace ridgeline::train {
 namespace {
 
-// Of this rank's rows among those of all.
+// The position of this rank's rows among those of all.
 std::int64_t place_of(const RunSetup& setup) {
   const RunRanks& ranks = setup.ranks;
   if (ranks.serves()) return 0;
   return setup.batch_parts > 0 ? place_of_rank(ranks.rank(), ranks.data_ranks()) : ranks.rank();
 }
 
-// Over ranks whose batches are equal.
+// Settings for ranks whose batches are equal.
 ModelSettings settings_of(const RunSetup& setup) {
   const RunRanks& ranks = setup.ranks;
   const std::int64_t size = ranks.data_ranks(), parts = setup.batch_parts;
@@ -107,7 +107,7 @@ RunResult Run::train_epochs(std::int64_t epochs, const data::Dataset& dataset, s
   const std::int64_t images = dataset.batch_size() * model_->runs_per_step() * setup_.ranks.data_ranks();
   RunPlan plan{.loop = {.total_steps = asked_steps_, .steps_per_epoch = size, .loop = options.loop},
                .lines = {.batch_size = images, .records = images * size, .loop = options.loop}};
-  // A LossMonitor ends a run whose loss is not finite with a text of its own: it looks before anybody else does.
+  // A LossMonitor ends a run whose loss is not finite with its own message, so it checks first.
   for (Callback* callback : callbacks)
     (dynamic_cast<LossMonitor*>(callback) != nullptr ? plan.first : plan.middle).push_back(callback);
   plan.lines.summary = std::min<std::int64_t>(size, plan.lines.summary);

@@ -1,7 +1,7 @@
 // ridgeline/train/step_graph.h
 //
-// What is asked of a training step's graph from outside: names of all values, gradients by parameter, and the graph as
-// TensorBoard shows it. Pure functions.
+// Information about a training step's graph: names of all values, gradients by parameter, and the graph for
+// TensorBoard. Pure functions.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace ridgeline::train {
 
-// By ValueId: an argument's name; that of the op that makes the value, ":1" behind it for its second result. An op that
-// is called as an argument or an earlier value gets a "#".
+// By ValueId: an argument's name, or the name of the op that makes the value, with ":1" for its second result. An op
+// with the name of an argument or an earlier value gets a "#".
 std::vector<std::string> names_of_values(const Graph& graph);
 
 // The gradient that the update of each parameter reads, by the parameter's name.

@@ -19,7 +19,8 @@ std::int64_t bytes_of(const ValueType& type) {
   return type.shape.elements() * static_cast<std::int64_t>(size_of(type.dtype));
 }
 
-// The launch whose end finishes a value: of the node that makes it, or, where that has none (a view), of what it reads.
+// The launch whose end finishes a value: of the node that computes it, or, where that has none (a view), of its
+// operand.
 int finishing_launch(const Graph& graph, const std::vector<int>& producer, const std::map<std::string, int>& launches,
                      ValueId value) {
   for (int node = producer[static_cast<std::size_t>(value)]; node >= 0;) {
@@ -36,7 +37,7 @@ int finishing_launch(const Graph& graph, const std::vector<int>& producer, const
               ErrorKind::usage);
 }
 
-// Beyond any step and any model; sums and products of such numbers are finite, and those of bytes whole.
+// Beyond any step and any model; sums and products of such numbers are finite, and those of bytes exact.
 constexpr double kMostMilliseconds = 1e9, kMostImages = 1e9, kMostBytes = 1e15;
 constexpr double kLeastSeconds = 1e-9;  // of all launches
 

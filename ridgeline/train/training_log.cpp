@@ -61,8 +61,8 @@ void TrainingLog::line(const std::string& text) {
   show(shown + "\n");
 }
 
-// Whoever closes a pipe that a log is written into (`| head -1`) has seen enough: the run is to end, with all that an
-// interrupt leaves. Files and terminals are no such readers.
+// When the reader of a log's pipe closes it (`| head -1`), the run ends as after an interrupt. Files and terminals have
+// no such reader.
 void TrainingLog::write_file(const std::string& text) {
   if (path_.empty() || file_closed_) return;
   if (!file_) open();

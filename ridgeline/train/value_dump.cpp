@@ -16,7 +16,7 @@
 namespace ridgeline::train {
 namespace {
 
-// Of an op's second result, the op's name.
+// For an op's second result, the op's name.
 std::string op_name(const StepValue& value) {
   const std::size_t colon = value.name.rfind(':');
   const bool numbered = colon != std::string::npos && colon + 1 < value.name.size() &&

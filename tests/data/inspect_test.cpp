@@ -141,7 +141,7 @@ TEST(Inspect, NotesNamesThatLieFilesPassedOverAndUnequalClasses) {
   EXPECT_EQ(report.parts[0].not_read, 2);
   EXPECT_TRUE(has_note(report, "12 images of class_a (label 0), 1 of class_b")) << notes(report);
   EXPECT_TRUE(has_note(report, "not what their names say")) << notes(report);
-  EXPECT_TRUE(has_note(report, "2 files are passed over")) << notes(report);
+  EXPECT_TRUE(has_note(report, "2 files are skipped")) << notes(report);
   write_bytes(dir / "loose/a.jpg", png.data(), png.size());
   EXPECT_TRUE(has_note(inspect(dir / "loose"), "no class folders"));
   write_bytes(dir / "text/a.txt", "x", 1);

@@ -59,7 +59,7 @@ TEST(RecordClasses, AreNotTakenFromDamagedRecords) {
   bytes[bytes.find("noise")] = 'N';  // its checksum no longer holds
   write_file_atomically(path, bytes);
   EXPECT_EQ(find_record_classes({path}, 0).names, (Names{"cat", "dog"}));
-  // Labels below the base and beyond any number of classes are passed over.
+  // Labels below the base and beyond any number of classes are skipped.
   EXPECT_EQ(find_record_classes({write_records(dir / "b", {{0}, {2}, {std::int64_t{1} << 40}})}, 1).count, 2);
 }
 

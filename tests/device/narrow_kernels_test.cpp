@@ -10,7 +10,7 @@ using Integers = std::vector<std::int64_t>;
 // The widest step between neighbours, as a share of their magnitude.
 double step_of(DType dtype) { return dtype == DType::bf16 ? 0x1p-7 : 0x1p-10; }
 
-// The problem with its floating operands in `dtype`, but for those in `wide`.
+// The problem with its floating operands in `dtype`, except those in `wide`.
 Problem narrowed(Problem problem, DType dtype, const std::set<std::size_t>& wide = {}) {
   for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
     if (problem.inputs[i].dtype() == DType::f32 && !wide.contains(i)) {

@@ -88,7 +88,7 @@ TEST(TileProducts, ProductsSumInTheSameOrder) {
   });
 }
 
-// A dot product adds its two products one behind the other, each rounded once: a sum of n products, and of what was
+// A dot product adds its two products one after the other, each rounded once: a sum of n products, and of what was
 // there, has n roundings, so its error is at most n u / (1 - n u) of the sum of all sizes, u = 2^-24.
 TEST(TileProducts, DotProductsAreWithinTheirRoundings) {
   if (machine_tiles().size() < 2) GTEST_SKIP() << "this machine has no bf16 dot products";

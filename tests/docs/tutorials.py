@@ -141,7 +141,7 @@ def main(arguments):
             page = Page(root, build, path, pathlib.Path(folder).resolve())
             try:
                 page.run()
-                verdict = "ok" if page.left_out is None else f"ok, but for the blocks of Python: {page.left_out}"
+                verdict = "ok" if page.left_out is None else f"ok, except for the blocks of Python: {page.left_out}"
             except (Wrong, subprocess.SubprocessError) as error:
                 failures += 1
                 verdict = f"FAILED\n{error}"

@@ -30,7 +30,7 @@ constexpr const char* kStep = R"(graph @step(%x: f32[2,6], %w: param f32[4,6], %
 }
 )";
 
-// bf16, but for what `names` say: those stay in f32.
+// bf16, except those in `names`, which stay in f32.
 PassContext context_with(std::vector<std::string> names, const Distribution& distribution = {}) {
   PassContext context{.fusion = {}};
   context.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"));

@@ -161,7 +161,7 @@ void compare_subject(const ParitySubject& subject) {
 }
 
 TEST(ModelsParity, DenseNet121AgreesWithPyTorch) {
-  // Shifts in front of batch norms have gradients that are zero but for roundings, which 120 batch norms make grow.
+  // Shifts before batch norms have gradients that are zero except for rounding, which 120 batch norms make grow.
   ParitySubject densenet = of_table("densenet121", 4, 64);
   densenet.least = 1e-2;
   densenet.noise = "2e-7";

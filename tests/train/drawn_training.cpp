@@ -22,7 +22,7 @@ Value build(nn::ModelContext& context, const nn::ModelOptions& options) {
   GraphBuilder& builder = context.builder;
   Value x = context.images;
   const auto conv = [&](const char* name, std::int64_t out) {
-    // A bias in front of a norm has no gradient but for rounding, which optimizers that divide by norms make much of.
+    // A bias before a norm has no gradient except for rounding, which optimizers that divide by norms magnify.
     nn::ConvLayer layer{.name = name, .out = out, .pad = 1, .bias = !d.norm, .activation = nn::Activation::relu};
     if (d.norm) layer.norm = nn::BatchNormLayer{std::string(name) + "/norm"};
     x = nn::conv_layer(context, x, layer);

@@ -33,7 +33,7 @@ namespace {
 
 bool is_dtype(ridgeline_dtype dtype) { return dtype >= RIDGELINE_F64 && dtype <= RIDGELINE_BYTES; }
 
-// What is wrong with a graph is the caller's mistake, whatever kind of Error it is; but for a server that cannot be
+// What is wrong with a graph is the caller's mistake, whatever kind of Error it is; except for a server that cannot be
 // reached.
 template <class F>
 auto of_graph(F&& f) {

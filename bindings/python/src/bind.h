@@ -22,8 +22,8 @@ struct PyDataset {
   Tokens tokens;
 };
 
-// What goes wrong while a graph is built is the caller's mistake, whatever kind of Error it is; but for a server that
-// cannot be reached.
+// What goes wrong while a graph is built is the caller's mistake, whatever kind of Error it is; except for a server
+// that cannot be reached.
 template <class F>
 auto building(F&& build) {
   try {

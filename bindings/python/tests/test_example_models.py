@@ -95,7 +95,7 @@ class Compared(unittest.TestCase):
         self.near(found, expected, "logits")
 
     def gradients(self, here, there, weights, images, labels):
-        # One step of so high a rate that parameters are their gradients, but for what f32 drops.
+        # One step of so high a rate that parameters are their gradients, except for what f32 drops.
         rate = 2.0 ** 30
         model = self.model(here, weights, rl.optim.Sgd(lr=rate, weight_decay=0))
         model.train(1, rl.data.InMemory({"image": images, "label": labels}).batch(ROWS))

@@ -16,9 +16,9 @@
 namespace ridgeline::comm {
 namespace {
 
-// Lines are short and few: who does not take one for so long is gone.
+// Lines are short and few: a peer that does not take one for so long is considered lost.
 constexpr std::chrono::seconds kMostSending{10};
-// What one look at a connection takes from it: who sends without a pause does not keep its reader from all others.
+// Bytes read from a connection at a time, so that a peer that sends without a pause does not block the others.
 constexpr std::size_t kChunkBytes = 4096;
 constexpr int kMostChunks = 16;
 

@@ -1,6 +1,6 @@
 // ridgeline/comm/meeting/line_socket.h
 //
-// A TCP connection over which lines of text go. It owns its descriptor. One thread reads; any thread sends.
+// A TCP connection that carries lines of text. It owns its descriptor. One thread reads; any thread sends.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace ridgeline::comm {
 
-// An open descriptor, closed with it; -1: none.
+// Owns an open descriptor and closes it; -1: none.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -28,38 +28,38 @@ class Descriptor {
 
 class LineSocket {
  public:
-  // Longer lines are nobody's of ours.
+  // Our processes send no longer lines.
   static constexpr std::size_t kMostBytes = 8192;
 
   explicit LineSocket(Descriptor socket);
 
-  // Without its end of line. False where the other side is gone or takes nothing more.
+  // `line` has no line end. False if the other side is gone or accepts no more data.
   bool send(const std::string& line);
-  // Whole lines that have come, at most 64 KiB at a time and without waiting; adds to `lines`. False: there will be no
-  // more, as the other side has closed the connection or sent what is no line.
+  // Adds the whole lines that have arrived to `lines`, at most 64 KiB at a time, without waiting. False: there will be
+  // no more, since the other side has closed the connection or sent something that is not a line.
   bool read(std::vector<std::string>& lines);
-  // Waits until there is something to read, at most so long; false where there is nothing.
+  // Waits up to `most` until there is something to read; false if there is nothing.
   bool wait(std::chrono::milliseconds most) const;
   int number() const { return socket_.number(); }
 
  private:
   Descriptor socket_;
   std::mutex sending_;
-  std::string begun_;  // of a line
+  std::string begun_;  // the beginning of a line
 };
 
-// Where others connect to: `port` 0 takes a free one. An Error names the address and the port.
+// Listens for connections; `port` 0 takes a free one. An Error names the address and the port.
 Descriptor listen_at(const std::string& host, int port);
 int port_of(const Descriptor& listening);
-// The next connection that has come, if there is one.
+// The next waiting connection, if there is one.
 std::optional<Descriptor> accept_from(const Descriptor& listening);
-// Enough for the first words of a connection to be sent again twice; the system itself would try for two minutes.
+// Enough for two retries of a connection's first packet; the system itself would try for two minutes.
 inline constexpr std::chrono::milliseconds kMostConnecting{4000};
-// None where nobody listens there, or nobody answers in that time.
+// None if nobody listens there, or nobody answers in that time.
 std::optional<Descriptor> connect_to(const std::string& host, int port,
                                      std::chrono::milliseconds most = kMostConnecting);
 
-// "a b c" by spaces; `rest`: the last word is all that is left.
+// Splits "a b c" at spaces into at most `most` words; the last one is all that is left.
 std::vector<std::string> words_of(const std::string& line, std::size_t most = std::string::npos);
 
 }  // namespace ridgeline::comm

@@ -20,15 +20,15 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kBeat{1};
 constexpr std::chrono::milliseconds kTry{100};
-// For a scheduler that has been started together with this process.
+// Time for a scheduler that is started together with this process.
 constexpr std::chrono::seconds kStarting{2};
-// Of a reason: what goes into a line.
+// The characters of a reason that go into a line.
 constexpr std::size_t kMostReason = 1000;
-// Before it is said that somebody is waited for.
+// How long a wait stays unreported.
 constexpr std::chrono::seconds kUnsaidWait{5};
 
-// Of processes that can share memory and see each other's ends: this boot of the machine, its shared memory and its
-// numbers of processes.
+// Equal for processes that can share memory and see each other's ends: this boot of the machine, its shared memory and
+// its process numbers.
 std::string machine_name() {
   std::string text = read_file("/proc/sys/kernel/random/boot_id");
   for (const char* path : {"/dev/shm", "/proc/self/ns/pid"}) {
@@ -85,7 +85,7 @@ void Membership::meet(const OptionalFunction<void(const std::string&)>& say) {
   socket_ = std::make_unique<LineSocket>(std::move(*connected));
   socket_->send(fmt::format("join 1 {} {} {} {} {} {}", name_of(own_.role), number_text(own_), ::getpid(),
                             machine_name(), own_.place.servers, own_.place.workers));
-  // The scheduler minds the time from here on, and says so.
+  // The scheduler watches the time from here on, and reports it.
   std::vector<std::string> lines;
   for (Clock::time_point beat = Clock::now();;) {
     if (Clock::now() - beat > kBeat) {
@@ -139,7 +139,7 @@ void Membership::listen(const std::stop_token& stop) {
     socket_->wait(kTry);
     lines.clear();
     const bool open = socket_->read(lines);
-    // Where this process itself was stopped for a while, so may all others have been: that is nobody's silence.
+    // If this process itself was stopped for a while, all others may have been: then silence proves nothing.
     const Clock::time_point now = Clock::now();
     silent += std::min<Clock::duration>(now - std::exchange(looked, now), 2 * kTry);
     if (!lines.empty()) silent = {};

@@ -1,7 +1,7 @@
 // ridgeline/comm/meeting/membership.h
 //
-// This process as a worker or a server among those that have met at a scheduler. A thread of its own says that it is
-// alive and hears who is lost.
+// This process as a worker or a server of those that met at a scheduler. A separate thread reports that it is alive and
+// hears which members are lost.
 #pragma once
 
 #include <functional>
@@ -18,21 +18,22 @@ namespace ridgeline::comm {
 
 class Membership {
  public:
-  // Returns when all have come: waits for the scheduler, then for the others; `say` gets a line where that takes a
-  // while. Errors: nobody listens at the scheduler's place in time; the scheduler refuses this process, or ends.
+  // Returns when all members have arrived: waits for the scheduler, then for the others; `say` gets a line if that
+  // takes a while. Errors: nobody listens at the scheduler's address in time; the scheduler refuses this process, or
+  // ends.
   explicit Membership(const RoleEnvironment& own, const OptionalFunction<void(const std::string&)>& say = {});
-  // Says that it leaves.
+  // Tells the scheduler that it leaves.
   ~Membership();
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
 
-  // Its rank among all (the workers, then the servers), their names and machines, and a job of their own.
+  // Its rank among all (the workers, then the servers), their names and machines, and the name of the job.
   const RankIdentity& identity() const { return identity_; }
   int workers() const { return own_.place.workers; }
   int servers() const { return own_.place.servers; }
 
-  // Called from another thread, at most once, when a rank is lost (-1: the scheduler itself), also when that was before
-  // this call. An empty function takes the last one back: it is not running any more then.
+  // Called from another thread, at most once, when a rank is lost (-1: the scheduler itself), also if that was before
+  // this call. An empty function removes the last one, which is no longer running when the call returns.
   void on_loss(std::function<void(int rank, const std::string& reason)> tell);
 
  private:
@@ -50,10 +51,10 @@ class Membership {
   int lost_rank_ = -1;
   std::string lost_;
   bool told_ = false;
-  std::jthread thread_;  // uses all others
+  std::jthread thread_;  // uses all other members
 };
 
-// In place of coming: tells the scheduler, if it is there, why this process ends, and the scheduler tells the others.
+// Instead of joining: tells the scheduler, if there is one, why this process ends; the scheduler tells the others.
 void tell_scheduler(const RoleEnvironment& own, const std::string& reason);
 
 }  // namespace ridgeline::comm

@@ -17,10 +17,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTick{100};
-// Others than members: who does not say what it is has no place for long.
+// Connections that are not members yet: those that do not identify themselves are dropped.
 constexpr std::size_t kMostConnections = 4 * kMostMembers;
 constexpr std::chrono::seconds kMostStrangeness{10};
-// Before it is said who is waited for.
+// How long missing members stay unreported.
 constexpr std::chrono::seconds kUnsaidLack{5};
 // After a loss, until the others have ended.
 constexpr std::chrono::seconds kLastWords{10};
@@ -81,7 +81,7 @@ void Scheduler::run() {
       lose(-1, fmt::format("the scheduler waited {} s in vain for {} (MS_TOPO_TIMEOUT)", place_.meeting_timeout.count(),
                            missing()));
     if (lost_.empty()) look();
-    // Who refuses is often the first of a run: the others come yet, to hear of it.
+    // A refusing process is often the first of a run: others are still to come, and must hear of it.
     const bool some_come =
         refused_ > 0 && count(Role::worker) + count(Role::server) + refused_ < place_.workers + place_.servers;
     const bool over = !some_come && std::all_of(connections_.begin(), connections_.end(), [](const auto& member) {
@@ -121,7 +121,7 @@ void Scheduler::hear(Member& member) {
     asked |= line == "alive";
   }
   if (!open) member.gone = true;
-  // One answer, however often it asks: what it does not read would hold up everybody else.
+  // One answer, however often it asks: answers that it does not read would block everybody else.
   if (asked && member.joined && !member.gone && !member.socket.send("alive")) member.gone = true;
   if (!member.joined && Clock::now() - member.came > kMostStrangeness) member.gone = true;
 }
@@ -136,7 +136,7 @@ void Scheduler::handle(Member& member, const std::string& line) {
   if (line == "left") member.left = true;
 }
 
-// What all words of somebody who is no member yet begin with: "join" or "cannot", the version, role, number, process.
+// The beginning of any message before joining: "join" or "cannot", the version, role, number, process.
 bool Scheduler::identify(Member& member, const std::vector<std::string>& words) const {
   if (words.size() < 5 || words[1] != "1" || (words[2] != "worker" && words[2] != "server")) return false;
   const std::optional<int> process = number_in(words[4]);
@@ -158,7 +158,7 @@ void Scheduler::refuse(Member& member, const std::vector<std::string>& words) {
   if (lost_.empty()) lose(-1, fmt::format("{} does not come: {}", member.text(), words[5]));
 }
 
-// Whether it stays.
+// Returns whether it stays connected.
 bool Scheduler::join(Member& member, const std::vector<std::string>& words) {
   if (words.size() != 8 || words[0] != "join" || !is_machine(words[5]) || !identify(member, words)) return false;
   const std::optional<int> servers = number_in(words[6]), workers = number_in(words[7]);
@@ -211,7 +211,7 @@ void Scheduler::say_who_is_missing() {
   say_(fmt::format("scheduler: waits for {}", now));
 }
 
-// Ranks: workers by number, then servers by number. Who has no number yet gets the lowest that is left.
+// Ranks: workers by number, then servers by number. Members without a number get the lowest free one.
 void Scheduler::begin() {
   std::vector<Member*> ranks(static_cast<std::size_t>(place_.workers + place_.servers), nullptr);
   const auto place = [&](const Member& member) {
@@ -239,7 +239,7 @@ void Scheduler::begin() {
 }
 
 void Scheduler::look() {
-  // Where this process itself was stopped for a while, so may all others have been: that is nobody's silence.
+  // If this process itself was stopped for a while, all others may have been: then silence proves nothing.
   const Clock::time_point now = Clock::now();
   const Clock::duration passed = std::min<Clock::duration>(now - std::exchange(looked_, now), 2 * kTick);
   for (const auto& member : connections_) {

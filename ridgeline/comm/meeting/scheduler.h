@@ -1,17 +1,17 @@
 // ridgeline/comm/meeting/scheduler.h
 //
 // The process at which the workers and servers of a training meet: it numbers them, tells each who the others are, and
-// notices when one of them is lost, which it tells all others. No parameters and no gradients pass through it.
+// when one of them is lost, tells all others. No parameters and no gradients pass through it.
 //
-// Lines of text over TCP, one connection a member; whoever reaches the port may join, so it belongs into a network that
-// is trusted:
+// Lines of text over TCP, one connection per member. Whoever reaches the port may join, so the port must be in a
+// trusted network:
 //   join 1 ROLE NUMBER|- PROCESS MACHINE SERVERS WORKERS    member: who it is
 //   cannot 1 ROLE NUMBER|- PROCESS REASON                   one that ends before it has joined: why
-//   world RANK JOB MACHINE,PROCESS ...                      scheduler: all are there, by rank
-//   refused REASON                                          scheduler: it is not of this run
+//   world RANK JOB MACHINE,PROCESS ... scheduler: all have joined, by rank
+//   refused REASON scheduler: it does not belong to this run
 //   alive                                                   both, each second
 //   lost RANK REASON                                        scheduler: this one is gone
-//   left                                                    member: it has done what it had to
+//   left member: it has finished
 #pragma once
 
 #include <atomic>
@@ -33,10 +33,10 @@ class Scheduler {
   ~Scheduler();
   int port() const { return place_.port; }
 
-  // Returns when all members have come and left. Errors: members that do not come in time; one that ends without having
-  // left, or of which nothing is heard any more. The others know it by then.
+  // Returns when all members have arrived and left. Errors: members that do not arrive in time; one that ends without
+  // leaving, or is no longer heard of. The others have been told by then.
   void run();
-  // Lets run() return; from any thread.
+  // Makes run() return; from any thread.
   void stop() { stopped_ = true; }
 
  private:
@@ -63,9 +63,9 @@ class Scheduler {
   Descriptor listening_;
   std::vector<std::unique_ptr<Member>> connections_;
   bool begun_ = false;
-  int refused_ = 0;           // that have said that they cannot come
+  int refused_ = 0;           // members that said that they cannot join
   std::string lost_;          // why the run has failed
-  std::string said_missing_;  // who was waited for when that was last said
+  std::string said_missing_;  // the members that the last line about waiting named
   std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
   std::atomic<bool> stopped_{false};
 };

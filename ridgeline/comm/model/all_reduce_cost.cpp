@@ -6,7 +6,7 @@
 namespace ridgeline::comm {
 namespace {
 
-// Of the links that a path over all ranks uses: with one rank a node none is inside.
+// Of the links that a path over all ranks uses: with one rank a node there are no inner links.
 double slowest_rate(const Cluster& c) {
   if (c.nodes == 1) return c.inside.bytes_per_second;
   if (c.ranks_per_node == 1) return c.between.bytes_per_second;

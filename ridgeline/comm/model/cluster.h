@@ -1,6 +1,6 @@
 // ridgeline/comm/model/cluster.h
 //
-// Machines that are not here: how fast their ranks exchange. Plain figures, each with its source.
+// Models of clusters: how fast their ranks exchange. Plain figures, each with its source.
 #pragma once
 
 #include <span>
@@ -10,14 +10,15 @@
 namespace ridgeline::comm {
 
 struct Link {
-  double bytes_per_second = 0;  // in one direction while the other one is as busy
-  double seconds = 0;           // of one message beside its bytes: one step of a ring, one level of a tree
+  double bytes_per_second = 0;  // in one direction while the other is equally busy
+  double seconds = 0;           // of one message without its bytes: one step of a ring, one level of a tree
 };
 
-// Nodes of equal size. Ranks of a node talk over `inside`, each with its own; all ranks of a node share `between`.
+// Nodes of equal size. Ranks of a node communicate over `inside`, each with a link of its own; all ranks of a node
+// share `between`.
 struct Cluster {
   std::string name;
-  std::string links;   // what they are, for people
+  std::string links;   // description of the links
   std::string source;  // of the figures
   int nodes = 1;
   int ranks_per_node = 1;

@@ -16,7 +16,7 @@ namespace {
 constexpr int kMostBuckets = 64;
 constexpr std::size_t kMostGradients = 1000;
 
-// Of each part that finishes gradients: when, on a device that exchanges nothing, and their bytes.
+// For each launch that finishes gradients: when, on a device that exchanges nothing, and their bytes.
 struct Gradient {
   double ready = 0;
   std::int64_t bytes = 0;
@@ -80,7 +80,7 @@ Replay replay(const StepTimeline& timeline, const Cluster& cluster, const std::v
     bucket.start = std::max(bucket.ready, wire);
     bucket.end = wire = bucket.start + cost.seconds;
     result.exchange_seconds += cost.seconds;
-    // Its updates, by its share of the bytes, behind the backward part and the updates before.
+    // Its updates, by its share of the bytes, after the backward pass and the updates before.
     device = std::max(device, bucket.end) + updates * static_cast<double>(bucket.bytes) / all_bytes;
     result.buckets.push_back(bucket);
   }
@@ -113,7 +113,8 @@ std::vector<int> best_buckets(const StepTimeline& timeline, const Cluster& clust
   if (n == 0) return {};
   std::vector<double> bytes_before(n + 1, 0);
   for (std::size_t i = 0; i < n; ++i) bytes_before[i + 1] = bytes_before[i] + static_cast<double>(gradients[i].bytes);
-  // ends[b][i]: when the first i gradients are exchanged at best, in b buckets; from[b][i]: where the last one begins.
+  // ends[b][i]: the earliest end of exchanging the first i gradients, in b buckets; from[b][i]: where the last one
+  // begins.
   constexpr double kNever = std::numeric_limits<double>::infinity();
   std::vector<std::vector<double>> ends(levels + 1, std::vector<double>(n + 1, kNever));
   std::vector<std::vector<std::size_t>> from(levels + 1, std::vector<std::size_t>(n + 1, 0));

@@ -20,13 +20,13 @@
 namespace ridgeline::comm {
 namespace {
 
-// Tags of a communicator, behind its first.
+// Tags of a communicator, counted from its first.
 enum MpiTag { kMeeting, kValues, kBetweenTwo, kTags };
 
 // What every transport of OpenMPI has: UCX ends at 2^23.
 constexpr int kTagBits = 23;
 
-// What ranks tell each other before they exchange anything.
+// What ranks send each other before they exchange anything.
 struct Meeting {
   std::uint64_t channel = 0;
   Call call;
@@ -34,20 +34,20 @@ struct Meeting {
   friend bool operator==(const Meeting&, const Meeting&) = default;
 };
 
-// What a sender says of its message.
+// What a sender says about its message.
 struct Announcement {
   std::uint64_t channel = 0;
   std::int64_t bytes = 0;
 };
 
-// Bytes that one rank combines at a time: two of them and those of the others' are in flight.
+// Bytes that one rank combines at a time: two such shares and those of the others are in flight.
 std::int64_t share_bytes(int size) { return std::clamp<std::int64_t>((4 << 20) / size & ~4095, 64 << 10, 1 << 20); }
 
 // From here on a broadcast is a scatter and an all-gather: the root sends its values once, not once a rank.
 constexpr std::int64_t kLargeBroadcast = 128 << 10;
 
-// A number of three tags that other communicators of these ranks hardly have. Two that have the same would tell by
-// their meetings.
+// The first of three tags, hardly shared with another communicator of these ranks. Two with the same would notice it in
+// their handshakes.
 int first_tag(std::uint64_t channel) {
   return kTags * static_cast<int>(1 + channel % ((std::uint64_t{1} << kTagBits) / kTags - 2));
 }
@@ -69,7 +69,7 @@ class MpiCommunicator final : public Communicator {
     channel_.process.fail(channel_.number, channel_.members, fmt::format("rank {} gave up: {}", own_name(), why));
   }
 
-  // All ranks have made it.
+  // Called when all ranks have made it.
   void meet() { begin({.kind = CallKind::group}); }
 
  protected:
@@ -83,7 +83,7 @@ class MpiCommunicator final : public Communicator {
     std::array<MpiMessages, 2> shares{MpiMessages(channel_), MpiMessages(channel_)};
     MpiMessages results(channel_);
     stage_.resize(static_cast<std::size_t>(2 * share_bytes(size()) * size()));
-    // Rank r combines the r-th part of each chunk: others send it theirs.
+    // Rank r combines the r-th share of each chunk: others send it theirs.
     const auto part = [&](std::int64_t k, int r) {
       const std::int64_t left = std::min(chunk, count - k * chunk), share = (left + size() - 1) / size();
       return Range{k * chunk + std::min(left, r * share), k * chunk + std::min(left, (r + 1) * share)};
@@ -250,7 +250,7 @@ class MpiCommunicator final : public Communicator {
     if (const auto reason = channel_.process.failure_of(channel_.number)) throw Error("[ranks] " + *reason);
   }
 
-  // All ranks are in the same call. Each tells each, so that a rank that does not come is known by its number.
+  // All ranks are in the same call. Each sends to each, so that a missing rank is known by its number.
   void begin(const Call& call) {
     check_failure();
     const Meeting own{.channel = channel_.number, .call = call};
@@ -271,7 +271,7 @@ class MpiCommunicator final : public Communicator {
     }
   }
 
-  // Every rank has its part of `all`; everybody gets all of them.
+  // Every rank has its share of `all`; everybody gets all of them.
   template <class Part>
   void gather_parts(std::byte* all, Part&& part) {
     MpiMessages messages(channel_);

@@ -22,7 +22,7 @@ void find(void* library, const char* name, Pointer& pointer) {
 MpiLibrary load() {
   const char* named = std::getenv("RIDGELINE_MPI");
   const std::string name = named == nullptr || *named == '\0' ? "libmpi.so.40" : named;
-  // Global: OpenMPI's own components look for its symbols. Never unloaded: it leaves threads and handlers behind.
+  // Global: OpenMPI's own components need its symbols. Never unloaded: it leaves threads and handlers behind.
   void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (library == nullptr)
     throw Error(fmt::format("[ranks] MPI is asked for and not there (Debian: apt-get install openmpi-bin): {}; without "

@@ -1,6 +1,6 @@
 // ridgeline/comm/mpi/mpi_library.h
 //
-// OpenMPI, loaded when it is first asked for: building needs nothing of it, and programs run where it is not.
+// OpenMPI, loaded when it is first needed: building does not need it, and programs run without it.
 //
 // Its handles are addresses of its own symbols (ompi_mpi_comm_world and so on) and its functions take them as pointers,
 // in 4.x and 5.x alike (libmpi.so.40); another MPI has other handles and is refused by its missing symbols.
@@ -29,9 +29,9 @@ struct MpiLibrary {
   int (*request_free)(Handle* request) = nullptr;
   int (*error_string)(int code, char* text, int* size) = nullptr;
   Handle world = nullptr, byte = nullptr, errors_return = nullptr, request_null = nullptr;
-  void* library = nullptr;  // for what a benchmark compares with
+  void* library = nullptr;  // for benchmarks that compare with MPI
 
-  // An Error that says what failed and why, where `code` is not success.
+  // If `code` is not success, an Error that says what failed and why.
   void check(int code, const char* what) const;
 };
 
@@ -39,10 +39,10 @@ inline constexpr int kMpiAnySource = -1;
 inline constexpr int kMpiThreadSerialized = 2;
 inline constexpr int kMpiUndefined = -32766;
 inline constexpr void* kMpiIgnoreStatus = nullptr;
-// The most characters of a text of error_string.
+// The largest number of characters that error_string gives.
 inline constexpr int kMpiTextBytes = 256;
 
-// RIDGELINE_MPI names another file than libmpi.so.40. An Error (kind usage) where there is none, or is another MPI.
+// RIDGELINE_MPI names another file than libmpi.so.40. An Error (kind usage) if there is none, or it is another MPI.
 const MpiLibrary& mpi_library();
 
 }  // namespace ridgeline::comm

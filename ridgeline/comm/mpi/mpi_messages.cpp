@@ -17,12 +17,12 @@ using Clock = std::chrono::steady_clock;
 
 // The most bytes of one message: MPI counts in int.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
-// How long a wait keeps its core where each rank has one, how long it only lends it to others, and how long it sleeps
-// between looks from then on: MPI itself only moves messages while it is called.
+// How long a wait spins where each rank has a core, how long it yields, and how long it sleeps between polls from then
+// on: MPI itself only moves messages while it is called.
 constexpr std::chrono::microseconds kBusy{100};
 constexpr std::chrono::milliseconds kAwake{20};
 constexpr std::chrono::microseconds kNap{50};
-// How long a wait stays unaware of an end.
+// How often a wait checks whether a rank has ended.
 constexpr std::chrono::milliseconds kLook{20};
 
 }  // namespace
@@ -73,13 +73,13 @@ void MpiMessages::check(bool late) {
   MpiProcess& process = channel_.process;
   const auto own = [&](const std::string& reason) {
     process.fail(channel_.number, channel_.members, reason);
-    // What another rank has said before counts.
+    // An earlier report of another rank takes precedence.
     throw Error("[ranks] " + process.failure_of(channel_.number).value_or(reason));
   };
   if (const auto reason = process.failure_of(channel_.number)) throw Error("[ranks] " + *reason);
   for (const int peer : peers_) {
     if (!process.peers().has_ended(peer)) continue;
-    // What it sent before it ended may still be on its way, and so may be the word of who saw it end first.
+    // What it sent before it ended may still be in flight, and so may the report of the first rank that noticed.
     std::this_thread::sleep_for(kLook);
     process.collect(requests_, peers_);
     if (std::find(peers_.begin(), peers_.end(), peer) == peers_.end()) return;

@@ -1,16 +1,16 @@
 // ridgeline/comm/mpi/mpi_messages.h
 //
-// Messages under way, and the wait for them: never for a rank that is gone. One thread at a time.
+// Messages in flight, and waiting for them, though never for a rank that is gone. One thread at a time.
 #pragma once
 
 #include "ridgeline/comm/mpi/mpi_process.h"
 
 namespace ridgeline::comm {
 
-// Of one communicator.
+// The channel of one communicator.
 struct MpiChannel {
   MpiProcess& process;
-  std::uint64_t number;      // equal on its ranks, of no other communicator
+  std::uint64_t number;      // equal on its ranks, different from other communicators
   std::vector<int> members;  // by their ranks in the world
   int tag;                   // the first of three
   std::chrono::milliseconds timeout;
@@ -23,11 +23,11 @@ class MpiMessages {
   MpiMessages(const MpiMessages&) = delete;
   MpiMessages& operator=(const MpiMessages&) = delete;
 
-  // `peer` is a rank of the channel. No bytes are no message.
+  // `peer` is a rank of the channel. Without bytes no message is sent.
   void send(const void* data, std::int64_t bytes, int peer, int tag);
   void receive(void* data, std::int64_t bytes, int peer, int tag);
-  // Returns when all have gone and come. Errors as those of Communicator, told to all members: a rank that is waited
-  // for has ended; one has given up; the time is over.
+  // Returns when all messages are sent and received. Errors as those of Communicator, told to all members: a rank that
+  // is waited for has ended; one has given up; timeout.
   void wait();
 
  private:

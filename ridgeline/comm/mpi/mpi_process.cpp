@@ -19,7 +19,7 @@ namespace {
 // Tags below are those of communicators (mpi_communicator.cpp).
 constexpr int kNoticeTag = 0;
 
-// Equal for processes that see each other's numbers: of one boot of one machine, in one space of process numbers.
+// Equal for processes that see each other's numbers: one boot of one machine, one namespace of process numbers.
 std::uint64_t process_space() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   const std::string boot{std::istreambuf_iterator<char>(file), {}};
@@ -63,7 +63,7 @@ MpiProcess::~MpiProcess() {
   mpi_.finalize();
 }
 
-// Everybody learns everybody's process.
+// Every rank learns the process of every other.
 void MpiProcess::meet() {
   using Place = std::array<std::uint64_t, 2>;  // the space of its number, its number
   const Place own{process_space(), static_cast<std::uint64_t>(::getpid())};
@@ -120,7 +120,7 @@ void MpiProcess::cancel(std::vector<MpiLibrary::Handle>& requests) {
   requests.clear();
 }
 
-// Takes in what others have said. The lock is held.
+// Takes in the reports of others. The lock is held.
 void MpiProcess::hear() {
   for (int done = 1; done != 0;) {
     mpi_.check(mpi_.test(&hearing_, &done, kMpiIgnoreStatus), "MPI_Test");

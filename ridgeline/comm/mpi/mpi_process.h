@@ -1,7 +1,7 @@
 // ridgeline/comm/mpi/mpi_process.h
 //
-// What this process is in MPI's world: started once, ended with the process. It knows which ranks have ended or given
-// up, and passes that on, so that all name the first. Any thread may call it: one at a time is inside of MPI.
+// This process in MPI's world: MPI is started once and ended with the process. It knows which ranks have ended or given
+// up, and passes that on, so that all ranks name the first. Any thread may call it; only one at a time is inside MPI.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@
 
 namespace ridgeline::comm {
 
-// Who says what of whom, on its way to another rank.
+// A notice about a failed rank, sent to another one.
 struct MpiNotice {
   std::uint64_t channel = 0;  // the communicator that it is about
   char reason[504] = {};
@@ -28,7 +28,7 @@ struct MpiNotice {
 
 class MpiProcess {
  public:
-  // Starts MPI, once. An Error (kind usage) where there is no OpenMPI, or mpirun has not started this process.
+  // Starts MPI, once. An Error (kind usage) if there is no OpenMPI, or mpirun has not started this process.
   static MpiProcess& get();
   MpiProcess(const MpiProcess&) = delete;
   MpiProcess& operator=(const MpiProcess&) = delete;
@@ -40,17 +40,17 @@ class MpiProcess {
 
   MpiLibrary::Handle start_send(const void* data, std::int64_t bytes, int to, int tag);
   MpiLibrary::Handle start_receive(void* data, std::int64_t bytes, int from, int tag);
-  // Takes those that are done out of the two lists, which go together.
+  // Removes finished requests from the two parallel lists.
   void collect(std::vector<MpiLibrary::Handle>& requests, std::vector<int>& peers);
-  // Gives up what is under way: its memory is not touched from here on, as far as MPI can take it back.
+  // Cancels requests in flight: as far as MPI can, their memory is not accessed after this.
   void cancel(std::vector<MpiLibrary::Handle>& requests);
 
-  // Why a communicator has failed, as some rank has said it; none as long as it has not.
+  // Why a communicator has failed, in the words of some rank; none if it has not.
   std::optional<std::string> failure_of(std::uint64_t channel);
-  // Remembers and tells it: `members` are ranks of the world. The first reason stays.
+  // Records a failure and tells `members`, ranks of the world. The first reason stays.
   void fail(std::uint64_t channel, std::span<const int> members, const std::string& reason);
   const PeerProcesses& peers() const { return *peers_; }
-  // Which world communicator of this process comes next: all ranks make as many, each with tags of its own.
+  // The number of this process's next world communicator: all ranks make equally many, each with tags of its own.
   int next_world() {
     const std::lock_guard lock(mutex_);
     return worlds_++;
@@ -65,7 +65,7 @@ class MpiProcess {
   const MpiLibrary& mpi_;
   std::mutex mutex_;
   bool owns_ = false;    // MPI was started here, and is ended here
-  bool failed_ = false;  // somebody may be gone: ending MPI would wait for it
+  bool failed_ = false;  // a rank may be gone: ending MPI would wait for it
   int rank_ = 0;
   int size_ = 1;
   int worlds_ = 0;
@@ -75,7 +75,7 @@ class MpiProcess {
   MpiNotice heard_;
   MpiLibrary::Handle hearing_ = nullptr;
   std::map<std::uint64_t, std::string> reasons_;
-  std::list<MpiNotice> said_;  // until the process ends: what was sent to a rank that is gone never leaves
+  std::list<MpiNotice> said_;  // kept until the process ends: a message to a rank that is gone is never completed
 };
 
 }  // namespace ridgeline::comm

@@ -11,7 +11,7 @@
 namespace ridgeline::comm {
 namespace {
 
-// Bytes of a rank's values that are combined at a time: sources and result fit the first cache.
+// Bytes of a rank's values that are combined at a time: sources and result fit the first-level cache.
 constexpr std::int64_t kBlockBytes = 1024;
 constexpr std::int64_t kAhead = 2048;
 
@@ -20,7 +20,7 @@ std::int64_t in_pages(std::int64_t bytes) {
   return std::max<std::int64_t>(1, (bytes + page - 1) / page) * page;
 }
 
-// A block that is read soon: the processor's own prefetch ends at a page.
+// Prefetches a block: the processor's own prefetch ends at a page.
 void ask_for(const std::byte* block) {
   for (std::int64_t line = 0; line < kBlockBytes; line += 64) __builtin_prefetch(block + line);
 }

@@ -23,12 +23,12 @@ namespace ridgeline::comm {
 namespace {
 
 constexpr std::uint32_t kNoteReady = 0x52444e31;
-// By how much the start of a process is known, in seconds, and how long a rank takes that comes again.
+// The accuracy of a process's start time, in seconds, and how long a restarted rank takes.
 constexpr double kStartIsKnownBy = 0.05, kComingAgain = 5;
 constexpr int kLooksForAnother = 50;
-// How long ranks that are started by hand may come one after the other and still be told.
+// How long ranks that are started by hand may come one after the other and still see the note.
 constexpr int kSecondsForOthers = 20;
-// Where shared memory has its names.
+// Where the system shows the names of shared memory.
 const std::string kMemoryFiles = "/dev/shm";
 
 static_assert(kMostSharedRanks <= 64, "a signature is a bit");
@@ -50,7 +50,7 @@ double now() {
 std::string path_of(const std::string& name) { return "/" + name + "-refused"; }
 std::uint64_t signature(int rank) { return std::uint64_t{1} << static_cast<unsigned>(rank); }
 
-// A note that lies there, as long as this is alive.
+// A note at that name, mapped as long as this object exists.
 class OpenNote {
  public:
   explicit OpenNote(const std::string& name) : OpenNote(::shm_open(path_of(name).c_str(), O_RDWR | O_CLOEXEC, 0)) {}
@@ -87,7 +87,7 @@ void sign(const OpenNote& note, const std::string& name, int rank, int size) {
 
 double start_of_process() { return now() - process_milliseconds() / 1e3 - kStartIsKnownBy; }
 
-// This rank has come or refused to before: the run begins anew.
+// This rank has joined or refused before: the run was restarted.
 bool is_of_another_run(const OpenNote& note, int rank) {
   return (note->signatures.load() & signature(rank)) != 0 && note->written < start_of_process();
 }
@@ -96,9 +96,9 @@ bool is_of_another_run(const OpenNote& note, int rank) {
 
 namespace {
 
-// Takes the note away that lies at `path` now, when nobody can be meant by it any more. In a process of its own, as
-// this one is about to end, and whose child is not this one's to wait for. Between fork() and its end it may call
-// little, and it holds nothing of this process: a shell waits for the end of a pipe.
+// Removes the note at `path` when no rank can need it any more. In a grandchild process, as this one is about to end
+// and must not wait for it. After fork() it may call little, and it keeps none of this process's files open: a shell
+// waits for the end of a pipe.
 void remove_later(const std::string& path) {
   struct stat note {};
   if (::stat(path.c_str(), &note) != 0) return;

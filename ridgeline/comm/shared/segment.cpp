@@ -30,7 +30,7 @@ std::uint64_t draw_token() {
   return token | 1;  // never 0
 }
 
-// False as well for one that has ended and that nobody has waited for yet, as mpirun leaves ranks that it killed.
+// False also for a zombie: a rank that has ended but was not waited for yet, as those that mpirun killed.
 bool is_alive(std::int32_t process) { return process > 0 && !PeerProcesses({process}).has_ended(0); }
 
 }  // namespace
@@ -46,8 +46,8 @@ void* SharedSegment::map(int file) const {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// A segment of this name that is there is left over from a run that was killed before all had come, or belongs to a run
-// that goes on now: its ranks keep what they have open, and new ones find this one.
+// An existing segment of this name is left over from a run that was killed before all had joined, or belongs to a run
+// in progress: its ranks keep their mapping, and new ones find this segment.
 void SharedSegment::create(const std::string& path, std::uint64_t token) {
   ::shm_unlink(path.c_str());
   const int file = ::shm_open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -69,7 +69,7 @@ void SharedSegment::create(const std::string& path, std::uint64_t token) {
   header_->token = token == 0 ? draw_token() : token;
 }
 
-// False where it is not there yet, or is another run's.
+// False where it does not exist yet, or is another run's.
 bool SharedSegment::open(const std::string& path, std::uint64_t token) {
   const int file = ::shm_open(path.c_str(), O_RDWR | O_CLOEXEC, 0);
   if (file < 0) {
@@ -81,7 +81,7 @@ bool SharedSegment::open(const std::string& path, std::uint64_t token) {
   const bool known = ::fstat(file, &status) == 0, own = known && status.st_uid == ::geteuid();
   if (own && static_cast<std::size_t>(status.st_size) == bytes_) memory = map(file);
   ::close(file);
-  // What lies there decides what this rank reads and where it writes: only its own user may have made it.
+  // Its contents decide what this rank reads and where it writes: only its own user may have made it.
   if (known && !own)
     throw Error(
         fmt::format("[ranks] the shared memory {} belongs to user {}, and rank 0 of user {} cannot have made it", path,
@@ -155,7 +155,7 @@ SharedSegment::SharedSegment(const std::string& name, int rank, int size, std::s
     }
     meet(rank, until, watch);
   } catch (...) {
-    // Rank 0 may be gone, killed before it could take the name away.
+    // Rank 0 may be dead, killed before it could unlink the name.
     if (rank == 0 || token != 0 || is_named(path)) ::shm_unlink(path.c_str());
     if (header_ != nullptr) ::munmap(header_, bytes_);
     throw;

@@ -22,10 +22,10 @@
 namespace ridgeline::comm {
 namespace {
 
-// A rank's staging area: two halves. Who comes to the meeting behind a chunk has read the half of the chunk before, so
-// that half may be filled again; a collective begins with a meeting, behind which both may.
+// A rank's staging area: two halves. A rank that arrives at the barrier after a chunk has read the half of the chunk
+// before, so that half may be refilled; a collective begins with a barrier, after which both may be.
 constexpr std::int64_t kStage = 256 << 10;
-// About 20 us: what a rank of a run in step is late by.
+// About 20 us: how late ranks in step are.
 constexpr int kLooks = 2000;
 
 struct alignas(64) Box {
@@ -34,7 +34,7 @@ struct alignas(64) Box {
   std::int64_t size = 0;  // of the whole message, as the sender says
 };
 
-// What a rank sends to one other passes through a box of its own; the more boxes, the smaller they are.
+// Each pair of sender and receiver has a box; the more boxes, the smaller they are.
 std::int64_t box_content(int size) { return std::clamp<std::int64_t>((512 << 10) / size & ~4095, 4 << 10, 64 << 10); }
 
 std::size_t boxes_offset(int size) { return static_cast<std::size_t>(size) * 2 * kStage; }
@@ -145,7 +145,7 @@ class SharedCommunicator final : public Communicator {
                       static_cast<std::size_t>(share * element));
       }
       arrive();
-      // `here` such that this rank's part of the chunk is where it stands in `values`.
+      // `here` such that this rank's share of the chunk is at its position in `values`.
       const Range own_part{rank() * share, (rank() + 1) * share};
       const std::byte* here = mine + (rank() * count + at) * element - own_part.begin * element;
       combine(own_part, half, here, static_cast<std::byte*>(result) + at * element, type, how);
@@ -154,7 +154,7 @@ class SharedCommunicator final : public Communicator {
 
   void do_all_gather(const void* mine, void* all, std::int64_t bytes) override {
     auto* out = static_cast<std::byte*>(all);
-    // Where a rank's own part stands in its result, the parts of others stand elsewhere in theirs.
+    // If a rank's own operand lies within its result, those of others lie at other positions of theirs.
     const bool within = out + rank() * bytes == mine;
     const SharedBuffers::Place place =
         within ? buffers_.find(all, bytes * size(), rank()) : buffers_.find(mine, bytes, rank());
@@ -307,18 +307,18 @@ class SharedCommunicator final : public Communicator {
   static std::byte* content(Box& box) { return reinterpret_cast<std::byte*>(&box + 1); }
 
   void wait(SharedCount& count, std::uint32_t value, int of) {
-    // Of a loss that was heard of elsewhere nobody needs to be asleep to be told.
+    // Nobody needs to be woken for a loss that was reported elsewhere.
     if (segment_.header().failed.load(std::memory_order_relaxed) >= 0)
       check_ranks(segment_.header(), limits_.all, peers_, limits_);
     wait_for(segment_.header(), count, value, of, peers_, limits_);
   }
 
-  // For what is made together with `ranks`: none of them ends unnoticed.
+  // For communicators that are made together with `ranks`: the end of any of them is noticed.
   std::function<void()> watching(std::vector<int> ranks) {
     return [this, ranks = std::move(ranks)] { check_ranks(segment_.header(), ranks, peers_, limits_); };
   }
 
-  // Comes to the next meeting and waits for all.
+  // Arrives at the next barrier and waits for all.
   void arrive() {
     ++meetings_;
     advance(own().arrived);
@@ -327,7 +327,7 @@ class SharedCommunicator final : public Communicator {
     }
   }
 
-  // All ranks are in the same call, and nobody reads the stages any more.
+  // All ranks are in the same call, and no rank reads the stages any more.
   void begin(const Call& call) {
     const std::size_t turn = calls_++ & 1;
     own().calls[turn] = call;
@@ -349,7 +349,7 @@ class SharedCommunicator final : public Communicator {
                 static_cast<std::size_t>((all - without.end) * element));
   }
 
-  // This rank's range of a chunk: its own values stand at `own_chunk`, those of others in their stages.
+  // This rank's range of a chunk: its own values are at `own_chunk`, those of others in their stages.
   void combine(const Range& range, int half, const std::byte* own_chunk, void* result, DType type, Reduction how) {
     if (range.begin == range.end) return;
     const auto element = static_cast<std::int64_t>(size_of(type));

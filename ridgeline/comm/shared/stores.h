@@ -1,7 +1,7 @@
 // ridgeline/comm/shared/stores.h
 //
-// Stores of what another rank reads next: past the caches, where the processor has such stores. Each thread calls
-// finish_stores() before it says that they are there.
+// Stores of values that another rank reads next: they bypass the caches if the processor can. Each thread calls
+// finish_stores() before it announces them.
 #pragma once
 
 #include <cstddef>

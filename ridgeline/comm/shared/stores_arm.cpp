@@ -4,8 +4,8 @@
 
 namespace ridgeline::comm {
 
-// Arm's processors find whole lines that are written one after another themselves. Such stores are ordered by the
-// release that follows them.
+// Arm's processors detect complete lines that are written one after another. Such stores are ordered by the release
+// that follows them.
 void store_past_the_caches(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
 void finish_stores() {}

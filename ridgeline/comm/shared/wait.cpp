@@ -19,10 +19,10 @@ namespace {
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4,
               "the kernel looks at the counter's own four bytes");
 
-// Of SharedHeader::failed.
+// Value of SharedHeader::failed.
 constexpr std::int32_t kReasonIsWritten = -2;
 
-// How long a sleeper stays unaware of an end.
+// How often a sleeper checks whether a rank has ended.
 constexpr long kSleepNanoseconds = 50'000'000;
 
 // Asleep until `count` is woken, is another value already, or a moment has passed.
@@ -50,7 +50,7 @@ void check_ranks(SharedHeader& header, std::span<const int> ranks, const PeerPro
   std::string seen;
   for (const int rank : ranks) {
     const auto r = static_cast<std::size_t>(rank);
-    // Ended first: who closed its communicator before it ended has left by then.
+    // Ended is checked first: a rank that closed its communicator before it ended has `left` set by then.
     if (rank == own || !peers.has_ended(rank) || header.ranks[r].left.load(std::memory_order_acquire) != 0) continue;
     const std::string reason = fmt::format("{} (process {}) has ended", limits.names[r], peers.number(rank));
     report_failure(header, rank, reason);
@@ -58,7 +58,7 @@ void check_ranks(SharedHeader& header, std::span<const int> ranks, const PeerPro
   }
   const std::int32_t failed = header.failed.load(std::memory_order_acquire);
   if (failed >= 0 && failed != own) throw Error(fmt::format("[ranks] {}", header.reason));
-  // Ended while it wrote a reason: that of the first failure is lost.
+  // It ended while writing a reason: that of the first failure is lost.
   if (failed == kReasonIsWritten && !seen.empty()) throw Error("[ranks] " + seen);
 }
 

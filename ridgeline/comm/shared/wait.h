@@ -1,7 +1,7 @@
 // ridgeline/comm/shared/wait.h
 //
-// Waiting for another process's count: first awake for a moment where there are cores for all, then asleep (futex), and
-// never without looking whether the other is still there.
+// Waiting for another process's counter: first polling for a moment if there are cores for all, then asleep (futex),
+// always checking that the other process is still alive.
 #pragma once
 
 #include <chrono>
@@ -15,17 +15,17 @@
 namespace ridgeline::comm {
 
 struct WaitLimits {
-  int rank = 0;                          // who waits
-  std::vector<std::string> names;        // what messages call the ranks
-  std::chrono::milliseconds timeout{0};  // for all of a wait
-  int looks = 0;                         // before falling asleep
-  std::vector<int> all;                  // ranks that there are
+  int rank = 0;                          // the rank that waits
+  std::vector<std::string> names;        // the ranks' names in messages
+  std::chrono::milliseconds timeout{0};  // for a whole wait
+  int looks = 0;                         // polls before sleeping
+  std::vector<int> all;                  // all ranks
 };
 
-// The first rank that failed, and why, for all others; a later one changes nothing.
+// Records the first rank that failed, and why, for all others; a later one changes nothing.
 void report_failure(SharedHeader& header, int rank, const std::string& reason);
 
-// Throws what the first failure was, once there is one; looks whether one of `ranks` has ended.
+// Throws the first failure, if there is one; checks whether one of `ranks` has ended.
 void check_ranks(SharedHeader& header, std::span<const int> ranks, const PeerProcesses& peers,
                  const WaitLimits& limits);
 
@@ -33,7 +33,7 @@ void check_ranks(SharedHeader& header, std::span<const int> ranks, const PeerPro
 void advance(SharedCount& count);
 
 // Returns when `count`, of rank `of`, is at least `value` (in the sense of a counter that wraps). Errors: some rank has
-// ended or given up, the same one for all that wait, or the time is over.
+// ended or given up, the same one for all that wait, or timeout.
 void wait_for(SharedHeader& header, SharedCount& count, std::uint32_t value, int of, const PeerProcesses& peers,
               const WaitLimits& limits);
 

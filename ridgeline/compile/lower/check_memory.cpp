@@ -23,7 +23,7 @@ std::string text(std::size_t bytes) {
   return bytes > INT64_MAX ? "more than " + byte_text(INT64_MAX) : byte_text(static_cast<std::int64_t>(bytes));
 }
 
-// Where it has to fit.
+// The memory that must hold it.
 struct Room {
   std::size_t bytes;
   std::string whose;

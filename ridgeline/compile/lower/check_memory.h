@@ -1,7 +1,7 @@
 // ridgeline/compile/lower/check_memory.h
 //
-// What cannot fit into the memory of a device is refused before anything of it is made: an Error that says how many
-// bytes are needed for what, and how many there are (Device::memory_limit).
+// Refuses what cannot fit into a device's memory before any of it is allocated: an Error says how many bytes are needed
+// for what, and how many there are (Device::memory_limit).
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace ridgeline {
 class Device;
 struct MemoryReport;
 
-// Before a program is made, what is known without a plan: parameters, states and inputs together, and beside them each
-// value that an op makes.
+// Before a program is made, checks what is known without a plan: parameters, states and inputs, plus each single value
+// that an op makes.
 void check_memory(const Graph& graph, const Device& device);
 // The same on the host.
 void check_memory(const Graph& graph);
 
-// Before its memory is allocated: all that it takes.
+// Before a program's memory is allocated, checks all that it needs.
 void check_memory(const MemoryReport& report, const Device& device);
 
 // "1.5 GB (parameters 1.0 GB, inputs ...)"

@@ -11,7 +11,7 @@
 namespace ridgeline {
 namespace {
 
-// Work that takes a reference some milliseconds: it computes element by element, in double.
+// An amount of work that takes a reference some milliseconds: it computes element by element, in double.
 constexpr double kHotFlops = 1e6;
 constexpr double kHotBytes = 4e6;
 
@@ -21,14 +21,14 @@ KernelRequest request_of(const Graph& graph, const Node& node, const ValueLayout
     request.inputs.push_back({graph.value(id).type, layouts.layout(id), layouts.may_choose(node, id)});
   }
   for (ValueId id : node.outputs) {
-    // What an activation's kernel chose when it was asked before does not bind it.
+    // An activation's earlier choice does not bind its kernel.
     const Layout wish = layouts.groups().layout(id).value_or(Layout{});
     request.outputs.push_back({graph.value(id).type, wish, layouts.free_result(node, id)});
   }
   return request;
 }
 
-// What waits for an exchange, and what begins one of memory as it lies.
+// Waits for an exchange, or begins one that reads memory in place.
 bool runs_no_kernel(const Node& node) {
   const OpDef& def = op_def(node.op);
   return def.has(kDone) || (def.has(kStart) && !collective_rule(node).packed);
@@ -50,7 +50,7 @@ Choice choose_kernel(const Graph& graph, const Node& node, const ValueLayouts& l
 std::vector<Choice> choose_kernels(const Graph& graph, ValueLayouts& layouts, const Placement& placement, Log& log,
                                    std::vector<Choice> choices, const OpTeams& teams) {
   choices.resize(graph.nodes.size());
-  // Values that lie in the program's own memory as plain rows: a view of one needs no launch.
+  // Values in the program's own memory as plain rows: a view of one needs no launch.
   std::vector<bool> plain_rows(graph.values.size(), false);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];

@@ -24,7 +24,7 @@ ConstantValues constant_values(const Graph& graph) {
   ConstantValues constants{std::vector<bool>(graph.values.size(), false), {}};
   std::set<std::string> sources;
   for (const Node& node : graph.nodes) {
-    // Exchanges are done in every run, by all ranks.
+    // Exchanges run every time, on all ranks.
     const bool constant =
         !op_def(node.op).has(kCollective) &&
         std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return fixed[at(id)]; }) &&

@@ -1,7 +1,7 @@
 // ridgeline/compile/lower/constant_values.h
 //
-// What a graph computes from stored values alone, none of which it changes: a program computes that once, and again
-// when one of the stored values has another version. What is returned is not among it: each run computes that.
+// What a graph computes only from stored values that it does not change: a program computes that once, and recomputes
+// it when one of the stored values has a new version. Returned values are not included: each run computes them.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 namespace ridgeline {
 
 struct ConstantValues {
-  std::vector<bool> values;          // by value, arguments apart
-  std::vector<std::string> sources;  // names of the stored values that they are made of
+  std::vector<bool> values;          // by value, without arguments
+  std::vector<std::string> sources;  // names of the stored values that they depend on
 };
 
 ConstantValues constant_values(const Graph& graph);

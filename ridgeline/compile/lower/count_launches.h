@@ -1,6 +1,6 @@
 // ridgeline/compile/lower/count_launches.h
 //
-// How often a plan goes through memory: its launches, and the bytes that they read and write. What fusion is to lower.
+// A plan's memory traffic: its launches, and the bytes that they read and write. Fusion should lower both.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct LaunchCounts {
   std::size_t bytes() const { return read + written; }
 };
 
-// Copies, conversions and derived forms included, the latter as in a step behind an update. What is computed once a
-// load (constant_values.h) is left out.
+// Includes copies, conversions and derived forms, the latter as in a step after an update. Excludes what is computed
+// once per load (constant_values.h).
 LaunchCounts count_launches(const Plan& plan);
 
 }  // namespace ridgeline

@@ -70,8 +70,9 @@ class Emitter : PlanBuilder {
     buffer_of(id) = add_buffer(std::move(b));
   }
 
-  // What is returned, or becomes another argument's next version, is the argument as the step found it: copied before
-  // any op may write over it. Updates between arguments thus do not depend on their order.
+  // An argument that is returned, or becomes another argument's next version, keeps its value from the step's
+  // beginning: it is copied before any op may overwrite it. Updates between arguments thus do not depend on their
+  // order.
   void set_arguments_aside() {
     const auto set_aside = [&](ValueId id) {
       auto [it, is_new] = aside_.try_emplace(id, -1);
@@ -86,8 +87,8 @@ class Emitter : PlanBuilder {
     }
   }
 
-  // The buffer of `id` on `device` in `layout`, copying and converting if need be. Copies are made once; those of a
-  // stored value are forms that the store keeps while the value stays what it is.
+  // The buffer of `id` on `device` in `layout`, copied and converted as needed. Copies are made once; those of a stored
+  // value are forms that the store keeps while the value stays what it is.
   int materialize(ValueId id, Device* device, const Layout& layout) {
     if (const auto cast = casts_.find(id); cast != casts_.end() && buffer_of(id) < 0) {
       return cast_form(forms_.at({cast->second, value(id).type.dtype}), cast->second, device, layout);
@@ -119,8 +120,8 @@ class Emitter : PlanBuilder {
     return current;
   }
 
-  // Of an input of a device with memory of its own: the buffer there that the program fills in front of each run. Of
-  // all else the buffer itself.
+  // For an input of a device with memory of its own: the buffer there that the program fills before each run. Otherwise
+  // the buffer itself.
   int on_device(int index, ValueId id) {
     if (buffer(index).home != BufferHome::input || target_.device.host_memory() ||
         buffer(index).device == &target_.device)
@@ -134,8 +135,8 @@ class Emitter : PlanBuilder {
     return copied;
   }
 
-  // A parameter's copy of another type, in `layout`: made from its home at once where the layouts know how, else by way
-  // of plain rows.
+  // A parameter's copy of another type, in `layout`: made from its home directly where the layouts can, else through
+  // plain rows.
   int cast_form(ValueId id, ValueId parameter, Device* device, const Layout& layout) {
     for (int copy : copies_[id]) {
       if (reachable(copy, device) && buffer(copy).layout == layout) return copy;
@@ -187,7 +188,7 @@ class Emitter : PlanBuilder {
       return;
     }
     buffer(copy).home = BufferHome::derived;
-    // What makes another form on the way goes by that one.
+    // Launches that make another form on the way belong to that one.
     for (std::size_t i = first; i < plan_.launches.size(); ++i) {
       if (plan_.launches[i].derives < 0) plan_.launches[i].derives = copy;
     }
@@ -199,7 +200,7 @@ class Emitter : PlanBuilder {
     for (std::size_t i = first; i < plan_.launches.size(); ++i) plan_.launches[i].constant = true;
   }
 
-  // What constant launches give to others stays in memory of its own.
+  // What other launches read of constant launches stays in memory of its own.
   void keep_constants() {
     std::set<int> made, read(plan_.buffer_of_return.begin(), plan_.buffer_of_return.end());
     for (const Launch& launch : plan_.launches) {
@@ -246,7 +247,7 @@ class Emitter : PlanBuilder {
     in_flight_[node.outputs[0]] = std::move(flight);
   }
 
-  // What the exchange reads stays until it is over; what it gives lies where it was exchanged.
+  // The exchange's operands stay until it is over; its results are where they were exchanged.
   void emit_done(const Node& node) {
     const InFlight& flight = in_flight_.at(node.inputs[0]);
     const Launch& start = plan_.launches[flight.launch];
@@ -353,7 +354,7 @@ class Emitter : PlanBuilder {
     }
   }
 
-  // The last launch of a value on its way into the store writes there directly.
+  // The last launch that makes a value for the store writes there directly.
   void write_into(int to, int from, ValueId id) {
     from = on_device(from, id);
     if (buffer(from).layout != buffer(to).layout) {
@@ -374,7 +375,7 @@ class Emitter : PlanBuilder {
     plan_.launches.push_back(std::move(launch));
   }
 
-  // Lets the kernel that makes `from` write into the store's buffer `to`, if it can and nobody reads the old value
+  // Lets the kernel that makes `from` write into the store's buffer `to`, if it can and nothing reads the old value
   // later.
   bool writes_in_place(int from, int to) {
     if (buffer(from).home != BufferHome::arena || buffer(from).device != buffer(to).device ||
@@ -423,7 +424,7 @@ class Emitter : PlanBuilder {
   const OpTeams& teams_;
   std::map<ValueId, std::vector<int>> copies_;
   std::map<ValueId, ValueId> casts_;  // of parameters, by result
-  // The first cast of a parameter to a type stands for all of them.
+  // The first cast of a parameter to a type represents all of them.
   std::map<std::pair<ValueId, DType>, ValueId> forms_;
   std::map<ValueId, int> maker_;  // of those: the node
   std::map<ValueId, InFlight> in_flight_;

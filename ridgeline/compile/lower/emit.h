@@ -1,7 +1,7 @@
 // ridgeline/compile/lower/emit.h
 //
-// From chosen kernels to launches in order: the copies and changes of layout between them, returned values, and the
-// updates of the store. The homes of parameters are fixed by now.
+// Turns chosen kernels into launches in order, with copies and changes of layout between them, returned values, and
+// updates of the store. The homes of parameters are already fixed.
 #pragma once
 
 #include "ridgeline/compile/lower/choose_kernels.h"
@@ -10,7 +10,7 @@
 
 namespace ridgeline {
 
-// `choices`: one an op, whose kernels are made for `teams`. Offsets are not planned yet.
+// `choices`: one for each op, with kernels made for `teams`. Offsets are not planned yet.
 Plan emit(Graph graph, std::vector<Choice> choices, const OpTeams& teams, const Target& target,
           const ParameterStore& store);
 

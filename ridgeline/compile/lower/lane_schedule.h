@@ -1,7 +1,7 @@
 // ridgeline/compile/lower/lane_schedule.h
 //
-// Deals work out to lanes in a given order: each item goes where it ends first. A plain value; used to judge whether
-// running side by side pays, and to do it.
+// Assigns work to lanes in a given order: each item goes to the lane where it ends first. A plain value; used both to
+// estimate whether running side by side pays off, and to do it.
 #pragma once
 
 #include <span>
@@ -12,20 +12,19 @@
 
 namespace ridgeline {
 
-// A guess of how long a launch takes on a team of so many threads, for comparing launches with each other. `rates` of
-// one of them.
+// A rough estimate of how long a launch takes on a team of `threads`, for comparing launches. `rates` of one thread.
 double launch_seconds(const Cost& cost, int threads, const DeviceRates& rates);
 
 class LaneSchedule {
  public:
   explicit LaneSchedule(int lanes) : free_(static_cast<std::size_t>(lanes), 0.0), used_(free_.size(), false) {}
 
-  // The next item, which waits for the items of `after` (by their place in the order); returns its lane. Where several
-  // lanes end it at the same time it follows what it waits for, else the first is taken.
+  // The next item, which waits for the items of `after` (by their place in the order); returns its lane. If several
+  // lanes would end it at the same time, it goes to the lane of what it waits for, else to the first.
   int add(double seconds, std::span<const int> after);
   // When all are done.
   double end() const { return end_; }
-  // Lanes that have work.
+  // The number of lanes that have work.
   int lanes() const;
 
  private:
@@ -34,7 +33,7 @@ class LaneSchedule {
     double end;
   };
   std::vector<Item> items_;
-  std::vector<double> free_;  // by lane: when it is
+  std::vector<double> free_;  // by lane: when it becomes free
   std::vector<bool> used_;
   double end_ = 0;
 };

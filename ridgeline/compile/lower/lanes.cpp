@@ -34,7 +34,7 @@ void assign(Plan& plan, Section& section, int lanes, const Places& places) {
     const int lane = schedule.add(launch_seconds(cost_of(plan, launch), plan.lane_team, launch.device->rates()), after);
     section.lanes[static_cast<std::size_t>(lane)].push_back(i);
     lane_of.push_back(lane);
-    // The last of each lane stands for those before it.
+    // The last one of each lane implies those before it.
     std::vector<int>& known = waited[static_cast<std::size_t>(lane)];
     for (auto j = after.rbegin(); j != after.rend(); ++j) {
       const int other = lane_of[static_cast<std::size_t>(*j)];
@@ -70,7 +70,7 @@ void find_sections(Plan& plan) {
 void assign_lanes(Plan& plan, int lanes) {
   const Places places(plan);
   for (Section& section : plan.sections) assign(plan, section, lanes, places);
-  // Of one lane is what runs in order anyway.
+  // What has only one lane runs in order anyway.
   std::erase_if(plan.sections, [](const Section& section) { return section.lanes.size() < 2; });
 }
 

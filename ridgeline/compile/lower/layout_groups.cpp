@@ -15,7 +15,7 @@ LayoutGroups::LayoutGroups(const Graph& graph)
     const ValueInfo& info = graph.value(id);
     if (is_stored(info.kind) && info.type.shape.rank() >= 2) has_argument_[static_cast<std::size_t>(id)] = true;
   }
-  // A rounded copy is a form that the store keeps: its first reader chooses the layout.
+  // A rounded copy is a derived form: its first reader chooses the layout.
   for (const auto& [copy, parameter] : derived_casts(graph)) {
     if (has_argument_[static_cast<std::size_t>(parameter)]) has_argument_[static_cast<std::size_t>(copy)] = true;
   }
@@ -24,7 +24,7 @@ LayoutGroups::LayoutGroups(const Graph& graph)
     const OpDef& def = op_def(node.op);
     if (def.has(kStart) && collective_rule(node).packed) starts[node.outputs[0]] = &node;
     if (!def.has(kDone)) continue;
-    // What is exchanged lies as it did before: element by element, whatever the layout.
+    // What is exchanged keeps its layout: exchanges are elementwise, whatever the layout.
     const auto start = starts.find(node.inputs[0]);
     if (start == starts.end()) continue;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) join(start->second->inputs[i], node.outputs[i]);
@@ -43,7 +43,7 @@ LayoutGroups::LayoutGroups(const Graph& graph)
       else
         firsts.push_back(id);
     };
-    // Of other updates, only what they update lies alike.
+    // Of other updates, only the updated values have the same layout.
     for (std::size_t i = 0; i < (pointwise ? node.outputs.size() : states); ++i) visit(node.outputs[i]);
     for (std::size_t i = 0; i < (pointwise ? node.inputs.size() : states); ++i) visit(node.inputs[i]);
   }

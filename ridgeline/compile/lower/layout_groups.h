@@ -1,8 +1,8 @@
 // ridgeline/compile/lower/layout_groups.h
 //
-// Which values should share one physical layout: a parameter, its gradient, its slots and their next versions, that is
-// whatever pointwise ops of the parameter's shape connect. The forward pass settles the layout of the group, the
-// gradient kernels then write it directly, and the update streams through memory without a conversion.
+// Which values should share one physical layout: a parameter, its gradient, its slots and their next versions, that is,
+// all values that are connected by pointwise ops of the parameter's shape. The forward pass settles the layout of the
+// group, the gradient kernels then write it directly, and the update streams through memory without a conversion.
 #pragma once
 
 #include <optional>

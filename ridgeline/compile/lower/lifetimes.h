@@ -1,6 +1,6 @@
 // ridgeline/compile/lower/lifetimes.h
 //
-// Who needs which bytes from when to when, on the order of a plan's launches: what memory is planned by.
+// When which bytes are needed, in the order of a plan's launches: the basis of memory planning.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace ridgeline {
 
-// The launches between which contents must stay, both included; returned values stay to the end.
+// The first and last launch between which contents must be kept, both included; returned values are kept to the end.
 struct Lifetime {
   int first = -1, last = -1;
   bool used() const { return first >= 0; }
@@ -17,24 +17,25 @@ struct Lifetime {
   friend bool operator==(const Lifetime&, const Lifetime&) = default;
 };
 
-// By buffer, each for what is written there and read under its own name: a part's is its own, and so is a whole's.
+// Of each buffer, only for what is written and read as this buffer: an inner buffer (Buffer::within) and its outer one
+// each have their own.
 std::vector<Lifetime> lifetimes(const Plan& plan);
 
-// The buffers that lie in the memory of each whole. What is exchanged as a block, a value that is made in its place in
-// the block, what comes of it and what is written over that later are four of them.
+// The inner buffers of each outer buffer (`whole`). Examples: a block that is exchanged, a value made in its place in
+// the block, the exchange's result there, and what later overwrites it.
 class Occupants {
  public:
-  // With the parts that the plan has already.
+  // Starts with the inner buffers that the plan already has.
   explicit Occupants(const Plan& plan);
 
   const Lifetime& life(int buffer) const { return lives_[static_cast<std::size_t>(buffer)]; }
-  // From the first need of any of them to the last; of a part, and where there is none, nothing.
+  // From the first need of the buffer or any inner one to the last; empty for an inner buffer.
   Lifetime whole(int buffer) const;
-  // Whether nobody but `but` needs these bytes of the whole meanwhile.
+  // Whether no buffer except `but` needs these bytes of `whole` during `when`.
   bool free(int whole, std::size_t begin, std::size_t end, const Lifetime& when, int but) const;
-  // The whole, with all that lies in it, becomes memory of the program's own.
+  // `whole`, with its inner buffers, becomes memory that the program keeps.
   void keep(Plan& plan, int whole) const;
-  // `buffer`, with all that lies in it, becomes a part of `whole` (Buffer::within, home).
+  // `buffer`, with its inner buffers, becomes an inner buffer of `whole` (Buffer::within, home).
   void move(Plan& plan, int buffer, int whole, std::size_t offset);
 
  private:
@@ -43,7 +44,7 @@ class Occupants {
     std::size_t begin, end;
   };
   std::vector<Lifetime> lives_;
-  std::vector<std::vector<Occupant>> of_;  // by whole
+  std::vector<std::vector<Occupant>> of_;  // by outer buffer
 };
 
 }  // namespace ridgeline

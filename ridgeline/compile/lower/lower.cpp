@@ -19,7 +19,7 @@ std::string moved_line(const Placement& placement, const Target& target) {
          std::string(target.cpu.name()) + ": " + names;
 }
 
-// What is settled before any launch exists; nothing but `refused` where fused ops must be split first.
+// What is decided before any launch exists; only `refused` where fused ops must be split first.
 struct Settled {
   Placement placement;
   OpTeams teams;

@@ -8,21 +8,21 @@
 
 namespace ridgeline {
 
-// Intermediate values with and without reuse of memory whose value is no longer needed.
+// Gives intermediate values with and without reuse of memory.
 struct MemoryReport {
   std::size_t parameters = 0;
   std::size_t states = 0;
-  std::size_t derived = 0;  // forms of parameters and states, and what is computed of those alone
+  std::size_t derived = 0;  // derived forms of parameters and states, and constants computed from these
   std::size_t inputs = 0;
   std::size_t activations = 0;       // the sum over all intermediate values
-  std::size_t gradients = 0;         // those of them that differentiation made
-  std::size_t activations_peak = 0;  // what the arena takes
+  std::size_t gradients = 0;         // the gradients among them
+  std::size_t activations_peak = 0;  // the size of the arena
   std::size_t scratch = 0;           // the largest launch's workspace
-  std::size_t spared = 0;            // what more would be alive at one time, about, if no op ran again
-  std::size_t again = 0;             // ops that run again instead of keeping what they give
-  std::size_t side_by_side = 0;      // of the arena: what it would not take if launches ran one after the other
+  std::size_t spared = 0;            // about how much more would be alive at one time without recomputation
+  std::size_t again = 0;             // ops that recompute values instead of keeping them
+  std::size_t side_by_side = 0;      // share of the arena that is only needed because launches run side by side
 
-  // All that the program takes; the largest number where that does not fit into 63 bits.
+  // All memory of the program; the largest number if that does not fit into 63 bits.
   std::size_t total() const;
   std::string to_text() const;
 };

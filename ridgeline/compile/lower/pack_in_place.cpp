@@ -9,7 +9,7 @@ bool among(const std::vector<int>& buffers, int b) {
   return std::find(buffers.begin(), buffers.end(), b) != buffers.end();
 }
 
-// Whether buffer `b` is made in front of the start for it alone.
+// Whether buffer `b` is made before the start only for it.
 bool made_for(const Plan& plan, int b, std::size_t start) {
   const Buffer& lies = plan.buffers[static_cast<std::size_t>(b)];
   const Launch& exchange = plan.launches[start];
@@ -37,7 +37,7 @@ void pack_in_place(Plan& plan) {
       return launch.kind == LaunchKind::done && launch.event == start.event;
     });
     if (done == plan.launches.end()) continue;
-    // What comes of a value lies where the value was.
+    // A result has the place of its value.
     for (std::size_t i = 0; i < done->outputs.size(); ++i) {
       if (!made_for(plan, start.inputs[i], s)) continue;
       Buffer& value = plan.buffers[static_cast<std::size_t>(start.inputs[i])];

@@ -1,6 +1,6 @@
 // ridgeline/compile/lower/pack_in_place.h
 //
-// Values that a start packs are made in their places in the exchanged memory where nobody but the exchange reads them
+// Values that the start of an exchange packs are made directly in the exchanged memory if only the exchange reads them
 // from then on: their kernels write there, and the start has nothing to copy.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ridgeline {
 
-// Before memory is planned. What cannot be made in its place is copied by the start.
+// Call before memory is planned. Values that cannot be made in place are copied by the start.
 void pack_in_place(Plan& plan);
 
 }  // namespace ridgeline

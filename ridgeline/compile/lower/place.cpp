@@ -13,7 +13,7 @@ Placement place(const Graph& graph, const Target& target, const NameSet& fused) 
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     if (op_def(node.op).has(kView) || op_def(node.op).has(kDone)) {
-      // A view of what another op has written is that memory and needs no kernel; nor does what waits for an exchange.
+      // A view of another op's result needs no kernel; nor does waiting for an exchange.
       const int from = producer[static_cast<std::size_t>(node.inputs[0])];
       if (from >= 0) {
         placement.devices[n] = placement.devices[static_cast<std::size_t>(from)];

@@ -1,7 +1,7 @@
 // ridgeline/compile/lower/place.h
 //
-// Which device runs each op: the target's, where one of its kernels takes the op on plain operands, else the CPU if
-// soft placement is on (the log's component "placement" names the op and the reasons).
+// Which device runs each op: the target's, if one of its kernels takes the op on plain operands, else the CPU if soft
+// placement is on (the log's component "placement" names the op and the reasons).
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@
 namespace ridgeline {
 
 struct Placement {
-  std::vector<Device*> devices;      // one an op
+  std::vector<Device*> devices;      // one for each op
   std::vector<std::string> refused;  // ops of `fused` that the device does not take: to be split and placed again
   std::vector<std::string> moved;    // ops that run on the CPU instead
 };
 
-// `fused`: the ops, by name, that others were merged into. Without soft placement an op that the device does not take
+// `fused`: names of the ops into which others were merged. Without soft placement an op that the device does not take
 // is an Error with every refusal and its reason.
 Placement place(const Graph& graph, const Target& target, const NameSet& fused);
 

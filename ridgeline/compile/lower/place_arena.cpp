@@ -8,8 +8,7 @@ namespace {
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment; }
 
-// The smallest gap between those that are placed already and needed at the same time that is large enough, else behind
-// them all.
+// The smallest sufficient gap between placed blocks that are needed at the same time, else after all of them.
 std::size_t best_fit(const ArenaBlock& block, std::vector<const ArenaBlock*> rivals) {
   std::sort(rivals.begin(), rivals.end(),
             [](const ArenaBlock* x, const ArenaBlock* y) { return x->offset < y->offset; });

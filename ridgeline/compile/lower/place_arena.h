@@ -1,6 +1,6 @@
 // ridgeline/compile/lower/place_arena.h
 //
-// Where blocks of memory lie in one arena, when each is needed for a time: best fit, largest first.
+// Places blocks of memory in one arena, each needed for some time: best fit, largest first.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace ridgeline {
 
-// Of every block and arena: what the widest vectors want.
+// The alignment of every block and arena: that of the widest vectors.
 inline constexpr std::size_t kMemoryAlignment = 64;
 
 struct ArenaBlock {
   int buffer = -1;
   std::size_t bytes = 0;
   Lifetime when = {};
-  std::size_t offset = 0;  // the answer
+  std::size_t offset = 0;  // the result
 };
 
 // Gives each its offset, a multiple of kMemoryAlignment; returns the bytes of the arena. Without `reuse` no two blocks

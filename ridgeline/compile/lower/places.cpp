@@ -16,7 +16,7 @@ class SpaceTable {
     }
   }
 
-  // Of a buffer that is no part.
+  // Of a buffer that is not within another one.
   int of(int index) {
     const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
     switch (b.home) {
@@ -55,7 +55,7 @@ class SpaceTable {
     return at->second;
   }
 
-  // The store has one form of each type and layout on a device, whoever asks for it.
+  // The store has one form of each type and layout on a device, for all programs.
   int derived(int index) {
     const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
     std::vector<int>& forms = forms_[b.name];

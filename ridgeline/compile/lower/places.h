@@ -1,7 +1,7 @@
 // ridgeline/compile/lower/places.h
 //
-// Where each buffer of a plan lies: a space and the bytes of it. Nobody else computes that. Two buffers share memory
-// where they have bytes of one space in common. A plain value, of the plan as it was.
+// Where each buffer of a plan is: a space and a range of its bytes. Computed only here. Two buffers share memory if
+// their ranges in one space overlap. A plain value that does not follow later changes of the plan.
 #pragma once
 
 #include <string>
@@ -18,11 +18,12 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-// Memory that is allocated as one: an arena, a stored value, a form of one, a kept block, a caller's input. Before
-// memory is planned (Plan::arena_bytes is empty) each buffer of an arena that is no part is a space of its own.
+// Memory that is allocated as one: an arena, a stored value, a derived form, a kept block, a caller's input. Before
+// memory is planned (Plan::arena_bytes is empty), each arena buffer that is not inside another one is a space of its
+// own.
 struct Space {
   BufferHome home = BufferHome::arena;
-  int buffer = -1;         // the first one that lies there
+  int buffer = -1;         // the first buffer in it
   std::size_t device = 0;  // of an arena: which of the plan's devices
   bool exchanged = false;  // kept memory that ranks exchange in place
   std::size_t bytes = 0;   // 0 of an arena that is not planned yet
@@ -42,7 +43,7 @@ class Places {
   std::vector<Space> spaces_;
 };
 
-// The buffer in whose memory `buffer` lies: itself where it is no part.
+// The outer buffer of `buffer`; `buffer` itself if it is not inside another one.
 inline int whole_of(const Plan& plan, int buffer) {
   const int within = plan.buffers[static_cast<std::size_t>(buffer)].within;
   return within >= 0 ? within : buffer;

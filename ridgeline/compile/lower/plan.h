@@ -1,6 +1,6 @@
 // ridgeline/compile/lower/plan.h
 //
-// What compilation hands to the executor: buffers with their place in memory, and launches in order.
+// The plan is what compilation hands to the executor: buffers with their places in memory, and launches in order.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace ridgeline {
 enum class BufferHome {
   arena,    // planned memory of the program, shared over time
   store,    // a parameter or state of the store, `name`
-  derived,  // a form of a stored value, kept until the value changes (parameter_store.h)
-  kept,     // the program's own: made of stored values (constant_values.h), or what ranks exchange in place
+  derived,  // a derived form of a stored value, kept until the value changes (parameter_store.h)
+  kept,     // the program's own: computed from stored values (constant_values.h), or exchanged by ranks in place
   input,    // memory of the caller, `name`
 };
 
@@ -28,9 +28,9 @@ struct Buffer {
   Layout layout;
   ValueType type;
   std::size_t bytes = 0;
-  std::size_t offset = 0;  // in the arena, of what is no part; where a buffer lies: places.h
+  std::size_t offset = 0;  // in the arena, unless within another buffer; for the place of any buffer see places.h
   bool scratch = false;
-  // The buffer in whose memory it lies, which is no part itself: an exchanged block, or what is no longer needed.
+  // The outer buffer in whose memory it is: an exchanged block, or a value that is no longer needed. Never nested.
   int within = -1;
   std::size_t within_offset = 0;  // where in that
 };
@@ -39,31 +39,31 @@ enum class LaunchKind {
   kernel,
   copy,   // buffer to buffer, same layout, possibly between devices
   start,  // begins an exchange: the kernel (if any) packs, then `exchange` runs on the second stream
-  done,   // waits for it; its operands are what the exchange reads and writes meanwhile
+  done,   // ends it by waiting; its operands are the buffers that the exchange reads and writes
 };
 
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
   std::unique_ptr<Kernel> kernel;
   std::unique_ptr<Kernel> exchange;           // of a start
-  std::shared_ptr<comm::Communicator> ranks;  // that it exchanges with
+  std::shared_ptr<comm::Communicator> ranks;  // with which it exchanges
   int event = -1;                             // of a start and its done: which of the plan's events
-  int shared = -1;                            // of a start: the buffer that all its ranks see; -1: none
+  int shared = -1;                            // of a start: the buffer that all its ranks can access; -1: none
   Device* device = nullptr;
   std::vector<int> inputs;  // buffers
   std::vector<int> outputs;
   int scratch = -1;
   int node = -1;                  // of the graph; the launch serves it
-  bool converts = false;          // a change of layout in front of the node, not the node itself
-  bool constant = false;          // reads stored values alone: skipped while these have not changed
+  bool converts = false;          // a change of layout before the node, not the node itself
+  bool constant = false;          // depends only on stored values: skipped while these have not changed
   int derives = -1;               // the derived buffer that it helps to make: skipped while that is up to date
-  std::vector<int> writes_forms;  // those of its outputs that are derived buffers of a parameter it updates: they hold
+  std::vector<int> writes_forms;  // outputs that are derived forms of a parameter that it updates: they hold
                                   // the new version
-  bool beside = false;            // of an op that runs beside others (side_by_side.h)
+  bool beside = false;            // of an op that runs side by side with others (side_by_side.h)
   std::vector<int> waits_for;     // launches in other lanes of its section
 };
 
-// Launches first to last - 1, which run side by side: by lane, each in order (lanes.h).
+// Launches first to last - 1, which run side by side: for each lane its launches in order (lanes.h).
 struct Section {
   int first, last;
   std::vector<std::vector<int>> lanes;
@@ -73,17 +73,17 @@ struct Plan {
   Graph graph;
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
-  std::vector<int> buffer_of_value;      // of the graph; -1 where none
-  std::vector<int> buffer_of_return;     // of the graph: arena memory in plain rows
-  std::vector<std::size_t> arena_bytes;  // a device each, in the order of `devices`
+  std::vector<int> buffer_of_value;      // by value of the graph; -1 if there is none
+  std::vector<int> buffer_of_return;     // by returned value of the graph: arena memory in plain rows
+  std::vector<std::size_t> arena_bytes;  // one for each of `devices`
   std::vector<Device*> devices;
   std::vector<Section> sections;              // in order
-  int events = 0;                             // exchanges that are in flight at some time
+  int events = 0;                             // number of exchange events
   int lane_team = 1;                          // threads of a lane's team
-  std::vector<std::string> constant_sources;  // stored values of which constant launches are made
-  std::vector<std::string> warnings;          // what makes the program slow: a line each
-  std::string kernel_plan;                    // hash of what was chosen by time; empty: all kernels by their order
-  std::string ranks_plan;                     // how ranks divide the step, for the log; empty: the data alone
+  std::vector<std::string> constant_sources;  // stored values on which constant launches depend
+  std::vector<std::string> warnings;          // what makes the program slow, one line each
+  std::string kernel_plan;                    // hash of the kernels chosen by time; empty: all kernels by their order
+  std::string ranks_plan;                     // how ranks divide the step, for the log; empty: only the data
 };
 
 }  // namespace ridgeline

@@ -1,6 +1,6 @@
 // ridgeline/compile/lower/plan_builder.h
 //
-// Buffers, copies and conversions added to a plan: what emitting launches is made of.
+// Adds buffers, copies and conversions to a plan: the building blocks of emitting launches.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class PlanBuilder {
   int& buffer_of(ValueId id) { return plan_.buffer_of_value[static_cast<std::size_t>(id)]; }
   Buffer& buffer(int index) { return plan_.buffers[static_cast<std::size_t>(index)]; }
 
-  // True when kernels of `device` can use the buffer where it lies.
+  // True if kernels of `device` can use the buffer in place.
   bool reachable(int index, const Device* device) {
     const Device* home = buffer(index).device;
     return home == device || (home->host_memory() && device->host_memory());
@@ -80,7 +80,7 @@ class PlanBuilder {
 
   const Target& target_;
   Plan plan_;
-  int node_ = -1;  // that launches are added for
+  int node_ = -1;  // for which launches are added
 };
 
 }  // namespace ridgeline

@@ -1,6 +1,6 @@
 // ridgeline/compile/lower/plan_checks.h
 //
-// The parts of the plan's verifier (verify_plan.h), in the order in which they may rely on each other.
+// The checks of the plan's verifier (verify_plan.h), in the order in which they may rely on each other.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ridgeline {
 
-// Ends the check: an InternalError.
+// Throws an InternalError.
 [[noreturn]] void plan_fault(const Plan& plan, const std::string& what);
 
 void check_shape(const Plan& plan, PlanStage stage);

@@ -12,7 +12,7 @@
 namespace ridgeline {
 namespace {
 
-// What bytes hold: a value of the graph in a type and a layout, as one launch has written it.
+// The content of bytes: a value of the graph in a type and a layout, as one launch has written it.
 struct Content {
   ValueId value = kNoValue;  // none: a workspace, or what is in flight
   int writer = -1;           // launch; -1: what lay there before the run
@@ -21,7 +21,7 @@ struct Content {
   bool number = false;  // follows from no argument at all, so it is the same in every run
 };
 
-// The bytes of one space, by who wrote them last.
+// The bytes of one space, with their last writers.
 class Bytes {
  public:
   struct Piece {
@@ -29,13 +29,13 @@ class Bytes {
     int content;
   };
 
-  // The content that lies at just these bytes, whole and alone; -1: something else does.
+  // The content whose bytes are exactly these; -1: there is none.
   int at(std::size_t begin, std::size_t end) const {
     const auto piece = first_behind(begin);
     return piece != pieces_.end() && piece->begin == begin && piece->end == end ? piece->content : -1;
   }
 
-  // Any content among these bytes, the last one that was written of those; -1: nothing lies there.
+  // The last written content among these bytes; -1: there is none.
   int any(std::size_t begin, std::size_t end) const {
     int last = -1;
     for (auto piece = first_behind(begin); piece != pieces_.end() && piece->begin < end; ++piece)
@@ -43,7 +43,7 @@ class Bytes {
     return last;
   }
 
-  // What is left of others at both ends is no longer whole: it keeps its content and never matches.
+  // Remainders of others at both ends are incomplete: they keep their content and never match.
   void write(std::size_t begin, std::size_t end, int content) {
     auto from = pieces_.begin() + (first_behind(begin) - pieces_.cbegin());
     if (from != pieces_.end() && from->begin < begin) {
@@ -76,7 +76,7 @@ class Bytes {
   std::vector<Piece> pieces_;  // in order, none of them empty
 };
 
-// Which runs leave a launch out: those in which what it makes is up to date.
+// Which runs leave a launch out: those in which its results are up to date.
 struct Turn {
   bool constant = false;
   int form = -1;  // space
@@ -148,8 +148,8 @@ class Contents {
     return there.writer < 0 ? "what lay there before" : "what " + launch_text(plan_, there.writer) + " wrote";
   }
 
-  // Views without a launch are the value that they show, and a form of a parameter in another type is the parameter:
-  // what a content is of follows from its type.
+  // Views without a launch count as their operand, and a form of a parameter in another type as the parameter: the
+  // content is identified by its type.
   void name_values() {
     std::vector<bool> launched(plan_.graph.nodes.size(), false);
     for (const Launch& launch : plan_.launches) {
@@ -175,20 +175,20 @@ class Contents {
     put(b, {.value = id, .writer = -1, .dtype = buffer(b).type.dtype, .layout = &buffer(b).layout});
   }
 
-  // ---- who may touch what
+  // ---- access
 
   Turn turn_of(const Launch& launch) const {
     if (launch.derives >= 0) return {.form = places_.of(launch.derives).space};
     return {.constant = launch.constant};
   }
 
-  // Kept from run to run, for those that leave its maker out.
+  // Kept from run to run, for runs that leave its launch out.
   bool persists(int space) const {
     const Space& s = places_.space(space);
     return s.home == BufferHome::derived || (s.home == BufferHome::kept && !s.exchanged);
   }
 
-  // What a launch that some runs leave out has made is read by others only where nothing else is ever written.
+  // Results of a launch that some runs leave out are read by others only where nothing else is ever written.
   void check_turn(int b, const Content& there) const {
     const Launch& launch = plan_.launches[static_cast<std::size_t>(launch_)];
     const Turn reader = turn_of(launch);
@@ -209,7 +209,7 @@ class Contents {
     if (reader.constant && persists(space) && places_.space(space).home == BufferHome::derived) check_source(b);
   }
 
-  // A form follows from its parameter alone, by whose version it is made again.
+  // A form depends on its parameter alone, and is remade when that has a new version.
   void check_form(int b, int form) const {
     const Buffer& from = buffer(b);
     const bool of_parameter = from.home == BufferHome::store || from.home == BufferHome::derived;
@@ -217,7 +217,7 @@ class Contents {
       fault("makes a form of another value than " + buffer_text(plan_, b));
   }
 
-  // What is made once is made again when one of its sources changes.
+  // A constant is recomputed when one of its sources changes.
   void check_source(int b) const {
     const Buffer& from = buffer(b);
     const bool known =
@@ -235,7 +235,7 @@ class Contents {
     if (place.begin < place.end) bytes_of(place).write(place.begin, place.end, static_cast<int>(contents_.size()) - 1);
   }
 
-  // A launch writes a buffer: what persists, by its own maker alone and no two things.
+  // A launch writes a buffer. What persists is written only by its own launch, and always with the same value.
   void write(int b, Content written) {
     const Launch& launch = plan_.launches[static_cast<std::size_t>(launch_)];
     const Place& place = places_.of(b);
@@ -257,8 +257,7 @@ class Contents {
     put(b, written);
   }
 
-  // What lies there must be one content, whole, in the type and layout that the buffer says. An empty one is of
-  // nothing.
+  // The bytes must have one complete content, in the buffer's type and layout. An empty buffer has none.
   const Content* read(int b) {
     const Place& place = places_.of(b);
     if (place.begin == place.end) return nullptr;
@@ -273,7 +272,7 @@ class Contents {
     return &found;
   }
 
-  // The same, and it is this value of the graph as a kernel wants it.
+  // The same, and it must be this value of the graph in the kernel's layout.
   const Content* read(int b, ValueId id, const Layout& layout) {
     const ValueType& type = plan_.graph.value(id).type;
     if (buffer(b).type.dtype != type.dtype || buffer(b).layout != layout || buffer(b).bytes != layout.bytes(type))
@@ -291,8 +290,8 @@ class Contents {
 
   // ---- launches
 
-  // Results lie apart from each other, from the workspace and from operands, but for one that the kernel may be written
-  // over: whether operand k may lie where result r is written.
+  // Results do not overlap each other, the workspace or operands, except one that the kernel may be written over:
+  // whether operand k may lie where result r is written.
   template <class May>
   void check_overlaps(const Launch& launch, May may) const {
     std::vector<Place> written;
@@ -454,7 +453,7 @@ class Contents {
     }
   }
 
-  // Every stored value is its next version or what it was, and so is each form that is written with it.
+  // Every stored value has its next version or its old one, and so has each form that is written with it.
   void stored() {
     std::vector<ValueId> next(plan_.graph.values.size());
     for (std::size_t v = 0; v < next.size(); ++v) next[v] = static_cast<ValueId>(v);

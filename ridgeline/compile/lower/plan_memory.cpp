@@ -11,12 +11,12 @@
 namespace ridgeline {
 namespace {
 
-// Below that a copy costs less than memory of its own, which is whole pages on every rank.
+// Below this a copy costs less than separate memory, which takes full pages on every rank.
 constexpr std::size_t kLeastShared = std::size_t{1} << 20;
 
-// What a start exchanges where the ranks see it, if it may lie in memory of the communicator: the block of a packed
-// exchange, or the operand of one that reads it in place; else -1. All ranks ask for that memory together: not for what
-// two stages of a pipeline have between them.
+// The buffer of a start that may be in memory of the communicator: the block of a packed exchange, or the operand of
+// one that reads it in place; else -1. All ranks allocate that memory together, so transfers between two stages of a
+// pipeline are excluded.
 int shared_block(const Plan& plan, const Launch& launch) {
   if (launch.kind != LaunchKind::start || launch.ranks->size() == 1) return -1;
   const CollectiveRule& rule = collective_rule(plan.graph.nodes[static_cast<std::size_t>(launch.node)]);
@@ -27,10 +27,10 @@ int shared_block(const Plan& plan, const Launch& launch) {
   return may && block.bytes >= kLeastShared ? index : -1;
 }
 
-// Large values that ranks exchange lie where all of them see them, and are exchanged without a copy there. Bytes that
-// they take. Nothing else is placed there but what is written over their parts, and other such operands behind the end
-// of the exchange. Which those are follows from the order of launches alone, before anything is written over an
-// operand: all ranks must come to the same.
+// Puts large exchanged values into memory that all ranks see, where they are exchanged without a copy. Returns its
+// bytes. Nothing else is placed there but what is written over their parts, and other such operands behind the end of
+// the exchange. Which those are follows from the order of launches alone, before anything is written over an operand:
+// all ranks must come to the same.
 std::size_t share_exchanges(Plan& plan, Occupants& occupants, bool reuse) {
   std::size_t bytes = 0;
   std::vector<const Launch*> owners;
@@ -55,10 +55,10 @@ std::size_t share_exchanges(Plan& plan, Occupants& occupants, bool reuse) {
   return bytes;
 }
 
-// Memory that values of a run share over time. What else is kept is made once a load.
+// Memory that values of a run share over time. Everything else kept is made once a load.
 bool of_a_run(const Buffer& b) { return b.home == BufferHome::arena || (b.home == BufferHome::kept && b.within >= 0); }
 
-// Writes results over operands that are not needed afterwards.
+// Lets results overwrite operands that are not needed afterwards.
 void reuse_operands(Plan& plan, Occupants& occupants) {
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     const Launch& launch = plan.launches[i];
@@ -70,7 +70,7 @@ void reuse_operands(Plan& plan, Occupants& occupants) {
       const int used_index = launch.inputs[static_cast<std::size_t>(in_place[result])];
       const Buffer& made = plan.buffers[static_cast<std::size_t>(made_index)];
       const Buffer& used = plan.buffers[static_cast<std::size_t>(used_index)];
-      // A part of another buffer has its place already.
+      // A buffer within another has its place already.
       if (made_index == used_index || made.within >= 0 || made.home != BufferHome::arena || !of_a_run(used) ||
           made.device != used.device || made.bytes != used.bytes ||
           occupants.life(used_index).last != static_cast<int>(i) ||
@@ -86,7 +86,7 @@ void reuse_operands(Plan& plan, Occupants& occupants) {
   }
 }
 
-// How far one lane may get ahead of another, in launches, before it waits for memory that the other still reads.
+// How many launches one lane may get ahead of another before it waits for memory that the other still reads.
 constexpr int kAhead = 16;
 
 void keep_in_sections(const Plan& plan, std::vector<ArenaBlock>& blocks) {

@@ -12,7 +12,7 @@ struct Touched {
   int launch;
 };
 
-// How far each lane must have come before a launch runs, counted in its launches: by waiting, and by what those that it
+// How far each lane must have got before a launch runs, counted in its launches: by waiting, and by what those that it
 // waits for have waited for.
 class Clocks {
  public:

@@ -38,7 +38,7 @@ class ShapeCheck {
     if (!holds) fault(launch_text(plan_, launch) + " " + what);
   }
 
-  // Every index that is named, before anything is looked up by one.
+  // Checks every index before anything is looked up by one.
   void names() {
     const auto use = [&](int b, const char* who, std::size_t i) {
       if (!is_buffer(b))
@@ -168,7 +168,7 @@ class ShapeCheck {
          i, "writes a form that is none");
   }
 
-  // Views of what another op has written need no launch, nor do casts of parameters that nobody wants as they are.
+  // Views of what another op has written need no launch, nor do casts of parameters that no launch reads in that form.
   void ops() const {
     const std::map<ValueId, ValueId> casts = derived_casts(plan_.graph);
     for (std::size_t n = 0; n < launched_.size(); ++n) {
@@ -224,7 +224,7 @@ class ShapeCheck {
          "shares other memory than what it exchanges");
   }
 
-  // What the exchange reads and writes meanwhile is an operand of the done, so it stays until then.
+  // What the exchange reads and writes is an operand of the done, so it stays until then.
   void ends(int i, int from) const {
     const Launch &done = launch_at(i), &start = launch_at(from);
     const Node& node = node_of(done);

@@ -1,6 +1,6 @@
 // ridgeline/compile/lower/plan_text.h
 //
-// A plan as text, for tests and for reading: every buffer with its home, type, device and layout, then the launches in
+// A plan as text, for tests and readers: every buffer with its home, type, device and layout, then the launches in
 // order and the returned values. Not parsed back.
 //
 //   plan @step
@@ -12,7 +12,7 @@
 //     derive b4: convert on cpu: b0 -> b4
 //     return b3 "y"
 //
-// Where launches run side by side each begins with its lane, its number and those that it waits for:
+// A launch that runs side by side with others begins with its lane, its number and those that it waits for:
 //
 //     lane 1, 4 behind 2: dense on cpu: b2, b0 -> b3
 #pragma once

@@ -16,7 +16,7 @@ namespace {
   throw NodeError("op " + node.name + " (" + kind + ")" + where + " " + why, graph.name, node.name);
 }
 
-// The types of what a start exchanges, as its done gives it back.
+// The types of what a start exchanges, which are those of its done's results.
 std::vector<ValueType> exchanged_types(const Graph& graph, const Node& start) {
   if (!collective_rule(start).packed) return {graph.value(start.outputs[0]).type};
   std::vector<ValueType> types;

@@ -1,7 +1,7 @@
 // ridgeline/compile/lower/rank_groups.h
 //
-// The groups of ranks that a session's programs exchange values with, by the names that graphs have for them. A group
-// of one rank needs no entry.
+// The groups of ranks with which a session's programs exchange values, by their names in graphs. A group of one rank
+// needs no entry.
 #pragma once
 
 #include <map>
@@ -15,11 +15,11 @@ namespace ridgeline {
 
 using RankGroups = std::map<std::string, std::shared_ptr<comm::Communicator>, std::less<>>;
 
-// An Error that names the op unless every collective_start has one collective_done behind it that gives back what was
+// An Error that names the op unless every collective_start is followed by one collective_done that returns what was
 // exchanged, and nothing else reads what is in flight.
 void check_exchanges(const Graph& graph);
 
-// The group of a collective_start. An Error that names the op where there is no such group, or it has another size.
+// The group of a collective_start. An Error that names the op if there is no such group, or it has another size.
 std::shared_ptr<comm::Communicator> group_of(const RankGroups& groups, const Graph& graph, const Node& start);
 
 }  // namespace ridgeline

@@ -1,6 +1,6 @@
 // ridgeline/compile/lower/returned_values.h
 //
-// Small returned values of runs that a device does behind the host: copied into pinned memory behind each run, where
+// Small returned values of runs on a device that works asynchronously: copied into pinned memory after each run, where
 // the host reads them once the run's event is reached. Owned by the program. One thread.
 #pragma once
 
@@ -15,9 +15,9 @@ namespace ridgeline {
 
 class ReturnedValues {
  public:
-  // What a run may leave in such memory; a larger value is that of the last run alone.
+  // The largest value that is kept for each run; of larger ones only the last run's is available.
   static constexpr std::size_t kMostBytes = 1024;
-  // Runs whose values are kept at one time.
+  // The number of runs whose values are kept at one time.
   static constexpr std::int64_t kRuns = 128;
 
   struct Value {
@@ -26,15 +26,16 @@ class ReturnedValues {
   };
   ReturnedValues(Device& device, std::vector<Value> values);
 
-  // Behind the run that the compute stream was given last: the next run. One of kRuns before must have been told.
+  // Keeps the values of the run that was last given to the compute stream. The run kRuns earlier must have been
+  // reported.
   void keep();
-  // Of the oldest run that is not told yet.
+  // The values of the oldest run that is not reported yet.
   bool ready() const;
   void wait() const;
-  const void* value(std::size_t index) const;  // null: it is not kept
+  const void* value(std::size_t index) const;  // null: not kept
   void told() { ++told_; }
   std::int64_t runs() const { return kept_ - told_; }
-  // Nothing is in flight any more, and nobody asks for what was kept.
+  // Call when nothing is in flight any more: drops what was kept.
   void forget() { told_ = kept_; }
 
  private:
@@ -47,7 +48,7 @@ class ReturnedValues {
   std::size_t slot_bytes_ = 0;
   std::unique_ptr<DeviceMemory> memory_;
   std::vector<std::unique_ptr<Event>> events_;  // by slot
-  std::int64_t kept_ = 0, told_ = 0;            // runs
+  std::int64_t kept_ = 0, told_ = 0;            // numbers of runs
 };
 
 }  // namespace ridgeline

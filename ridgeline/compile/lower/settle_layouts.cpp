@@ -15,8 +15,8 @@ bool gives_scalars(const Graph& graph, const Node& node) {
                      [&](ValueId id) { return graph.value(id).type.shape.rank() == 0; });
 }
 
-// Settles what `choice` settles of the node's operands and results; false when that is nothing. A one-way form is no
-// home, and a result in plain rows is no wish: most kernels know nothing else.
+// Settles what `choice` settles of the node's operands and results; false when that is nothing. A one-way layout is not
+// a home, and a result in plain rows is not a preference: most kernels have nothing else.
 bool settle(const Node& node, const Choice& choice, ValueLayouts& layouts) {
   bool any = false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {

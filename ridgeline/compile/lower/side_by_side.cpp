@@ -7,10 +7,10 @@
 namespace ridgeline {
 namespace {
 
-// Lanes may take so much longer than the whole team by the estimates, which know nothing of what waiting for each other
-// costs a team.
+// By how much lanes may be slower than the whole team in the estimates, which do not include a team's cost of
+// synchronization.
 constexpr double kTolerance = 1.05;
-// A run that has not become worth it within so many ops will not.
+// A section that does not pay within so many ops is given up.
 constexpr std::size_t kMostOps = 200;
 
 class Sections {
@@ -31,7 +31,7 @@ class Sections {
   }
 
  private:
-  // Where the run that begins at `first` and gains most ends; `first` where none gains.
+  // The end of the section that begins at `first` and gains most; `first` where none gains.
   std::size_t best_end(std::size_t first) const {
     // More lanes than cores share them; one core is shared by two.
     const int cores = std::clamp(teams_.whole / teams_.lane, 2, lanes_);

@@ -1,6 +1,6 @@
 // ridgeline/compile/lower/target.h
 //
-// Where a program is to run: what the parts of lowering know of the session. Borrows all of it.
+// Where a program is to run: what lowering knows of the session. Borrows everything.
 #pragma once
 
 #include "ridgeline/compile/lower/rank_groups.h"
@@ -11,7 +11,7 @@ namespace ridgeline {
 
 struct Target {
   Device& device;  // that programs are placed on; parameters live there
-  Device& cpu;     // the host's: inputs arrive there, and what `device` cannot do may run there
+  Device& cpu;     // the host's: inputs arrive there, and ops that `device` lacks may run there
   bool soft_placement = true;
   Log& log;
   int lanes = 1;  // launches that may run side by side

@@ -28,7 +28,7 @@ class FormWriter {
   void run() {
     for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
       if (!is_update(plan_.launches[i])) continue;
-      // Those in plain rows alone, where the update cannot write the others.
+      // Only those in plain rows, where the update cannot write the others.
       std::vector<Rounded> rounded = forms_for(i);
       if (rounded.empty() || write(plan_.launches[i], rounded)) continue;
       if (std::erase_if(rounded, [&](const Rounded& r) { return !buffer(r.form).layout.plain(); }) == 0) continue;
@@ -40,7 +40,7 @@ class FormWriter {
   const Buffer& buffer(int index) const { return plan_.buffers[static_cast<std::size_t>(index)]; }
   const Node& node(const Launch& launch) const { return plan_.graph.nodes[static_cast<std::size_t>(launch.node)]; }
 
-  // An op that may give one more result.
+  // An op that may have one more result.
   bool is_update(const Launch& launch) const {
     if (launch.kind != LaunchKind::kernel || launch.node < 0 || launch.converts) return false;
     const OpDef& def = op_def(node(launch).op);
@@ -78,8 +78,7 @@ class FormWriter {
     return made;
   }
 
-  // The update by its own expression, with the rounded values behind that one's results. False where no kernel writes
-  // them so.
+  // The update by its own expression, with the rounded values as further results. False where no kernel writes them.
   bool write(Launch& launch, const std::vector<Rounded>& rounded) {
     const Node& update = node(launch);
     const OpDef& def = op_def(update.op);
@@ -127,7 +126,7 @@ class FormWriter {
     return true;
   }
 
-  // The wider kernel reads and writes what the launch's kernel does as that does, and behind it the forms as these lie.
+  // The wider kernel has the launch's kernel's layouts, and those of the forms after them.
   bool fits(const Kernel& wider, const Launch& launch, const std::vector<Rounded>& rounded) const {
     const Kernel& kernel = *launch.kernel;
     const std::size_t own = launch.outputs.size();

@@ -1,7 +1,7 @@
 // ridgeline/compile/lower/value_layouts.h
 //
-// How each value of a graph lies in memory, as far as that is known while kernels are chosen: stored values and what
-// follows them by their groups, the rest by the kernel that makes it. Borrows the graph.
+// The layout of each value of a graph, as far as it is known while kernels are chosen: stored values and values tied to
+// them have their group's layout, others that of the kernel that makes them. Borrows the graph.
 #pragma once
 
 #include <vector>
@@ -17,15 +17,15 @@ class ValueLayouts {
   LayoutGroups& groups() { return groups_; }
   const LayoutGroups& groups() const { return groups_; }
   Layout layout(ValueId id) const;
-  // True for a stored value (or one computed from it element by element) whose layout nobody has settled yet, where the
-  // op is not pointwise: its kernel may choose the layout. Pointwise ops follow the others.
+  // True for a stored value (or one computed from it elementwise) whose layout is not settled yet, if the op is not
+  // pointwise: its kernel may choose the layout. Pointwise ops follow the others.
   bool may_choose(const Node& node, ValueId id) const;
-  // True when any layout of this result of `node` will do: ops alone read it (no view, no caller, no update), it is not
-  // fixed, and no settled group holds it.
+  // True if this result of `node` may have any layout: only ops read it (no view, no caller, no update), it is not
+  // fixed, and it is in no settled group.
   bool free_result(const Node& node, ValueId id) const;
-  // What the kernel that makes an activation has chosen.
+  // The layout that an activation's kernel has chosen.
   void set_made(ValueId id, Layout layout) { made_[static_cast<std::size_t>(id)] = std::move(layout); }
-  // True for an activation in a layout that its kernel has chosen.
+  // True for an activation in a non-plain layout that its kernel has chosen.
   bool made_blocked(ValueId id) const { return !made_[static_cast<std::size_t>(id)].plain(); }
   // The activation is made in plain rows from now on.
   void fix_plain(ValueId id);

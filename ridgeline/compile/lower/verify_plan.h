@@ -1,15 +1,15 @@
 // ridgeline/compile/lower/verify_plan.h
 //
-// Checks that a plan does what its graph says, whatever made it: in tests and debug builds after every step of
-// lowering, and once at the end of every compilation. What it finds is a bug of ours.
+// Checks that a plan does what its graph says, independently of how it was made: in tests and debug builds after every
+// step of lowering, and once at the end of every compilation. A fault is a bug of ours.
 //
-// - Shape (plan_shape.cpp): every buffer, launch and event that is named exists, each op is launched once, parts lie
-//   inside their whole, arenas cover what lies in them, exchanges begin in the graph's order and end, sections deal
-//   each of their launches to one lane.
+// - Shape (plan_shape.cpp): every buffer, launch and event that is referred to exists, each op is launched once, inner
+//   buffers are inside their outer one, arenas cover their buffers, exchanges begin in the graph's order and end,
+//   sections assign each of their launches to one lane.
 // - Contents (plan_contents.cpp): the launches are followed in order over the bytes that they read and write. Each op
-//   reads the values that the graph gives it, as they were written, in the type and layout that its kernel expects;
-//   nobody touches what is exchanged meanwhile; updates and returned values are whole at the end; what later runs leave
-//   out stays where it is.
+//   reads the values that the graph gives it, as they were written, in the type and layout that its kernel expects; no
+//   launch accesses values during their exchange; updates and returned values are complete at the end; values that
+//   later runs do not recompute are not overwritten.
 // - Order (plan_order.cpp): launches of a section that touch the same bytes, one of them to write, wait for each other.
 #pragma once
 
@@ -17,11 +17,11 @@
 
 namespace ridgeline {
 
-// How much of a plan there is to check.
+// How far the plan is made.
 enum class PlanStage {
-  launches,  // each buffer of an arena has memory of its own
+  launches,  // before memory is planned: each arena buffer has memory of its own
   memory,    // places are planned
-  lanes,     // and launches of sections are dealt out: what a program runs
+  lanes,     // launches of sections are assigned, too: what a program runs
 };
 
 // An InternalError that names the launch, its op and its buffers.

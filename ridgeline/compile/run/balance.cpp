@@ -13,7 +13,7 @@ namespace {
 
 double sum(const std::vector<double>& seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
 
-// Elements cost alike, so the largest chunk is the longest; times of short chunks would tell the clock's noise.
+// Elements cost alike, so the largest chunk is the longest; times of short chunks are the clock's noise.
 double of_chunks(const TeamRegion& region) {
   const auto all = std::accumulate(region.sizes.begin(), region.sizes.end(), std::int64_t{0});
   const auto largest = *std::max_element(region.sizes.begin(), region.sizes.end());

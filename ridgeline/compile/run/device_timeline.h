@@ -1,6 +1,6 @@
 // ridgeline/compile/run/device_timeline.h
 //
-// When work began and ended on the streams of a device that runs behind: timed events around it, read when they are
+// When work began and ended on the streams of an asynchronous device: timed events around it, read once they are
 // reached. Owned by the program. One thread.
 #pragma once
 
@@ -27,14 +27,14 @@ class DeviceTimeline {
  public:
   using Moment = std::chrono::steady_clock::time_point;
   using Tell = std::function<void(const TimedSpan& span, StreamPurpose stream, Moment begin, Moment end)>;
-  // `tell` is called by collect(), for spans in the order in which they were given.
+  // `tell` is called by collect(), for spans in their order.
   DeviceTimeline(Device& device, Tell tell) : device_(device), tell_(std::move(tell)) {}
 
-  // Around what `give` gives to the stream.
+  // Times the work that `give` puts on the stream.
   void span(StreamPurpose stream, TimedSpan what, FunctionRef<void()> give);
-  // Tells of what is over. Waits for nothing.
+  // Reports finished spans. Does not wait.
   void collect();
-  // Nothing is in flight any more, as something failed.
+  // Drops all spans; call after a failure, when nothing is in flight any more.
   void forget() { entries_.clear(); }
 
  private:

@@ -1,16 +1,16 @@
 // ridgeline/compile/run/eager.h
 //
-// Eager execution: every op is run when it is written. What builds a graph (functions of Values, layers, losses) runs
-// as it is, and a value can be looked at at any time:
+// Eager execution: every op runs when it is called. Code that builds a graph (functions of Values, layers, losses) runs
+// unchanged, and a value can be read at any time:
 //
 //   Eager eager(session);
 //   Value x = eager.input(pixels), y = eager.input(weights);
 //   Value a = x - 1;
 //   if (eager.tensor(a).at(0) > 0) a = a * y;
 //
-// An op gives the bits that it gives in the same graph compiled without fusion, with x and y as inputs. Every op so far
-// is recorded with its values until forget(), which keeps the programs: the same function after it draws the same
-// random numbers and compiles nothing. nn/eager_gradients.h differentiates what is recorded.
+// An op gives the bits that it gives in the same graph compiled without fusion, with x and y as inputs. Every op is
+// recorded with its values until forget(). That keeps compiled programs: the same function, run after it, draws the
+// same random numbers and compiles nothing. nn/eager_gradients.h differentiates what is recorded.
 //
 // Borrows the session. One thread.
 #pragma once
@@ -33,25 +33,25 @@ class Eager {
 
   // A value to compute with; the tensor's memory is shared and must not change while it is recorded.
   Value input(const Tensor& value);
-  // What ops are added to.
+  // The builder to which ops are added.
   GraphBuilder& builder() { return *builder_; }
-  // What a value is. One of another builder (the body of a `call` is one), an empty one, and one from before forget()
-  // are Errors that name the line.
+  // The tensor of a value. Values of another builder (such as the body of a `call`), empty ones, and ones from before
+  // forget() are Errors that name the line.
   const Tensor& tensor(const Value& value, const std::source_location& at = std::source_location::current()) const;
-  // function(Value...) -> Value on these tensors, after forget().
+  // Calls forget(), then runs function(Value...) -> Value on these tensors.
   template <class F, class... Tensors>
   Tensor run(F&& function, const Tensors&... tensors) {
     forget();
     std::vector<Value> values{input(tensors)...};
     return tensor(detail::invoke_on(function, values, std::index_sequence_for<Tensors...>{}));
   }
-  // The ops of a graph one by one: its returned values in their order. Recorded values stay.
+  // Runs the ops of a graph one by one; gives its returned values in their order. Recorded values stay.
   std::vector<Tensor> run_ops(const Graph& graph, const Arguments& arguments);
 
   // The ops so far, and the values of their inputs.
   const Graph& recorded() const { return builder_->graph(); }
   Arguments inputs() const;
-  // Drops what is recorded; what is done with Values of it is an Error.
+  // Drops what is recorded; using Values of it afterwards is an Error.
   void forget();
   // How many programs were compiled.
   std::size_t programs() const { return programs_.size(); }

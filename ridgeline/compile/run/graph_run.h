@@ -1,7 +1,7 @@
 // ridgeline/compile/run/graph_run.h
 //
-// A graph run by itself, as it comes from a file: values for all of its arguments, a session of its own, results by
-// their place. Parameters and states are arguments like the inputs.
+// Runs a graph on its own, for instance one from a file: with values for all of its arguments, its own session, and
+// results by position. Parameters and states are arguments like the inputs.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace ridgeline {
 
-// Values for every argument, by `seed` and the argument's name. Floating ones are uniform in [-1, 1), states in [0, 1),
-// as there are variances among them; u8 goes over its range, other integers and bool are 0 or 1, which are labels of
-// any two classes. What does not fit into memory is an Error.
+// Random values for every argument, a function of `seed` and the argument's name. Floating values are uniform in [-1,
+// 1), states in [0, 1), since they may be variances; u8 covers its range, other integers and bool are 0 or 1, which are
+// valid labels of any two classes. Values that do not fit into memory are an Error.
 Arguments draw_arguments(const Graph& graph, std::uint64_t seed);
 
 // Owns session and program. One thread.
@@ -26,9 +26,9 @@ class GraphRun {
   void set(const Arguments& arguments);
   Program& program() { return *program_; }
   Session& session() { return session_; }
-  // After a run: the returned values in their order, copies of their own.
+  // After a run: copies of the returned values in their order.
   std::vector<Tensor> returns();
-  // After a run: what each updated parameter or state is now, by name.
+  // After a run: the new value of each updated parameter or state, by name.
   Arguments updated();
 
  private:

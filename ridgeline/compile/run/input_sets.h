@@ -1,7 +1,7 @@
 // ridgeline/compile/run/input_sets.h
 //
 // The inputs of a program on a device with memory of its own: two sets of buffers there. While a step reads one, the
-// values of the next are copied into the other on the stream of copies. Owned by the program. One thread.
+// values of the next step are copied into the other on the copy stream. Owned by the program. One thread.
 #pragma once
 
 #include <array>
@@ -19,31 +19,31 @@ class DeviceTimeline;
 class InputSets {
  public:
   static constexpr int kSets = 2;
-  // `bytes` of each input.
+  // `bytes`: sizes of the inputs.
   InputSets(Device& device, std::span<const std::size_t> bytes);
-  // Nothing of it may be in flight.
+  // Nothing may be in flight.
   ~InputSets() = default;
   InputSets(const InputSets&) = delete;
   InputSets& operator=(const InputSets&) = delete;
 
   struct Source {
     const Tensor* value;
-    std::shared_ptr<const void> lease;  // of its memory, held until the copy is done; may be null
+    std::shared_ptr<const void> lease;  // keeps the source's memory until the copy is done; may be null
   };
-  // Copies the values into the next set, behind whatever read that set last; what the compute stream is given from now
-  // on begins when they are there. Returns the set.
+  // Copies the values into the next set, once its last reader has finished; later work of the compute stream waits for
+  // the copy. Returns the set.
   int fill(std::span<const Source> sources, DeviceTimeline* timeline);
-  // The compute stream was given all that reads the set that was filled last.
+  // Call when all work that reads the last filled set has been given to the compute stream.
   void read();
   void* address(int set, std::size_t input) const;
-  // Lets go what copies were made of, where they are done; `wait`: the host waits until all are.
+  // Releases the sources of finished copies; `wait`: the host waits until all are finished.
   void let_go(bool wait);
-  // The same where nothing is in flight any more, as something failed.
+  // The same after a failure, when nothing is in flight any more.
   void forget();
 
  private:
   struct Set {
-    std::unique_ptr<Event> filled, read;  // null before the first use, and behind a failure
+    std::unique_ptr<Event> filled, read;  // null before the first use, and after a failure
     std::vector<std::pair<Tensor, std::shared_ptr<const void>>> held;
   };
   Device& device_;
@@ -51,7 +51,7 @@ class InputSets {
   std::size_t set_bytes_ = 0;
   std::unique_ptr<DeviceMemory> memory_;
   std::array<Set, kSets> sets_;
-  int last_ = kSets - 1;  // that was filled last
+  int last_ = kSets - 1;  // the set that was filled last
 };
 
 }  // namespace ridgeline

@@ -8,7 +8,7 @@ namespace ridgeline {
 
 namespace {
 
-// What the first runs cost beyond the others is lost in one that takes so long.
+// In a run that takes so long the extra cost of first runs does not matter.
 constexpr double kLong = 1000;  // milliseconds
 
 double milliseconds_of(Program& program) {

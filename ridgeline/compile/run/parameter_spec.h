@@ -1,8 +1,8 @@
 // ridgeline/compile/run/parameter_spec.h
 //
 // What is known of a param or state argument of a step besides its type: what it is for, and how its first value is
-// drawn. Layers and optimizers make specifications (nn/), the store keeps the values, files are read by them
-// (weights.h). Plain values.
+// drawn. Layers and optimizers make specifications (nn/), the store keeps the values, and files are read according to
+// them (weights.h). Plain values.
 #pragma once
 
 #include <string>
@@ -36,8 +36,8 @@ struct ParameterSpec {
   Init init;
   ParameterRole role = ParameterRole::trainable;
   DType dtype = DType::f32;
-  bool decay = true;      // counted by the L2 penalty
-  bool variance = false;  // of a batch norm: no value is below 0
+  bool decay = true;      // included in the L2 penalty
+  bool variance = false;  // a batch norm's variance: no value is below 0
   Location where = {};    // the user's line that declared it, for messages
 
   bool trainable() const { return role == ParameterRole::trainable; }

@@ -21,7 +21,7 @@ std::vector<std::byte> read_device(Device& device, DeviceMemory& memory, std::si
   return host;
 }
 
-// By the whole team, which then touches fresh pages side by side.
+// By the whole team, which then touches fresh pages in parallel.
 template <class F>
 void in_parts(std::size_t bytes, F&& part) {
   parallel_for(static_cast<std::int64_t>(bytes), std::int64_t{1} << 21, [&](std::int64_t begin, std::int64_t end) {
@@ -53,8 +53,8 @@ ParameterStore::Entry& ParameterStore::declare(const std::string& name, const Va
   return entry;
 }
 
-// An entry counts as written when its bytes are. Where `write` fails what lies there is no value: zeros that were not
-// in memory yet are written now, and forms are made anew.
+// An entry counts as written when its bytes are. Where `write` fails the memory has no valid value: zeros that were not
+// in memory yet are written now, and forms are remade.
 template <class Write>
 void ParameterStore::write_bytes(Entry& entry, Write&& write) {
   try {

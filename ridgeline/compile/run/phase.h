@@ -1,6 +1,6 @@
 // ridgeline/compile/run/phase.h
 //
-// How long a part of compilation or start-up took: a line of the log's component "passes" and a span of the trace.
+// How long a phase of compilation or start-up took: a line of the log's component "passes" and a span of the trace.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace ridgeline {
 
-// From its making to its end. `name` must outlive it.
+// Lasts from its construction to its end. `name` must outlive it.
 class Phase {
  public:
   Phase(Session& session, const char* name) : session_(session), name_(name) {}

@@ -90,7 +90,7 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   state_->runs.resize(count, 0);
   state_->ran.resize(count, false);
   state_->done = std::vector<std::atomic<std::uint32_t>>(plan_.sections.empty() ? 0 : count);
-  // All addresses but those of inputs are known for good: compilation has fixed where parameters lie.
+  // All addresses except those of inputs are final: compilation has fixed where parameters lie.
   for (std::size_t i = 0; i < count; ++i) {
     const Launch& launch = plan_.launches[i];
     state_->form_of_launch.push_back(launch.derives >= 0 ? &state_->forms.at(launch.derives) : nullptr);
@@ -111,7 +111,7 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
 
 Program::~Program() { end_exchanges(nullptr); }
 
-// Of a device with memory of its own: where inputs are copied to, and what loops need that it does behind the host.
+// Of a device with memory of its own: where inputs are copied to, and what its loops need if it runs asynchronously.
 void Program::prepare_device() {
   Device& device = session_.device();
   if (device.host_memory()) return;
@@ -206,8 +206,8 @@ void Program::give_back(bool wait) {
   if (state_->sets) state_->sets->let_go(wait);
 }
 
-// Waits until nothing of this program is exchanged any more. `why`: tells the other ranks, who wait for this one, that
-// it does not come.
+// Waits until no exchange of this program is in flight. `why`: what is reported to the other ranks, which wait for this
+// one.
 void Program::end_exchanges(const char* why) {
   if (plan_.events == 0) return;
   for (const Launch& launch : plan_.launches) {
@@ -226,14 +226,14 @@ void Program::end_exchanges(const char* why) {
   }
 }
 
-// A run that does not come to its end leaves nothing in flight: its memory is used again.
+// A run that fails leaves nothing in flight, since its memory is reused.
 Program::Attempt::~Attempt() {
   if (complete) return;
   program.end_exchanges("it stopped in the middle of a step");
   program.drain();
 }
 
-// Of what was given and failed nothing may be used: forms are made again. Nothing of it is in flight.
+// Nothing of a failed run may be used: forms are remade. Nothing of it is in flight.
 void Program::spoil() {
   if (state_->returned) state_->returned->forget();
   if (state_->timeline) state_->timeline->forget();
@@ -243,14 +243,14 @@ void Program::spoil() {
   for (ParameterStore::Entry* entry : state_->written) ++entry->version;
 }
 
-// Nothing is in flight any more, whatever came of it.
+// Waits until nothing is in flight any more, whatever the result.
 void Program::drain() {
   Device& device = session_.device();
   if (device.host_memory()) return;
   for (const StreamPurpose stream : {StreamPurpose::compute, StreamPurpose::copies, StreamPurpose::exchanges}) {
     try {
       device.stream_for(stream).synchronize();
-    } catch (...) {  // belongs to runs that are given up, and was told
+    } catch (...) {  // belongs to abandoned runs, and was reported
     }
   }
 }
@@ -261,7 +261,7 @@ bool Program::run() {
   return true;
 }
 
-// Gives the device one run. What runs behind the host is not done then.
+// Enqueues one run. On an asynchronous device it has not finished then.
 bool Program::give() {
   if (!state_->bound) check_bound();
   const ComputeScope team(session_.compute_threads());
@@ -280,7 +280,7 @@ bool Program::give() {
   return true;
 }
 
-// Waits until all that was given is done.
+// Waits until all enqueued runs are done.
 void Program::finish() {
   try {
     for (Device* device : plan_.devices) device->stream().synchronize();
@@ -293,7 +293,7 @@ void Program::finish() {
   if (state_->timeline) state_->timeline->collect();
 }
 
-// Into the set that no run in flight reads.
+// Into the input set that no run in flight reads.
 void Program::copy_inputs() {
   if (!state_->sets) return;
   std::vector<InputSets::Source> sources;
@@ -304,8 +304,8 @@ void Program::copy_inputs() {
   }
 }
 
-// The run as it was recorded, by one call. A run is recorded when the same launches were given before; false: it is not
-// recorded, and has to be given launch by launch.
+// Replays the run by one call. A run is recorded when the same launches were enqueued before; false: it is not
+// recorded, and must be enqueued launch by launch.
 bool Program::replay() {
   Device& device = session_.device();
   if (!state_->behind || !device.records() || profiling_ || session_.trace() != nullptr) return false;
@@ -424,9 +424,9 @@ void Program::copy(const Launch& launch, void* from_address, void* to_address) {
   if (to.device->host_memory() && !from.device->host_memory()) stream.synchronize();
 }
 
-// Each lane runs its launches in order and waits where the plan says so. Who waits waits for a launch that comes before
-// in the plan's order, so somebody can always go on. After an error or a stop nothing is run any more, and all that
-// others wait for counts as done.
+// Each lane runs its launches in order and waits where the plan says so. A lane waits only for launches that come
+// before in the plan's order, so one lane can always continue. After an error or a stop nothing is run any more, and
+// everything that lanes wait for counts as done.
 bool Program::run_side_by_side(const Section& section) {
   const std::uint32_t round = ++state_->round;
   std::atomic<bool> over{false};

@@ -26,25 +26,25 @@ struct LaunchReport {
   std::string kernel;
   std::string where;  // the user's line
   std::string device;
-  // Whether the last run made it, and how many did since the program was made: a derived form is made again only when
-  // its parameter changed.
+  // Whether the last run launched it, and how many runs did so far: a derived form is only remade when its parameter
+  // has changed.
   bool ran = false;
   std::int64_t runs = 0;
   Cost cost;                    // by the op's formula
-  double flops_done = 0;        // by the kernel: fewer than the cost's where it saves multiplications
-  bool converts = false;        // a change of layout or type in front of the node, not the node itself
-  std::string parameter;        // the stored value of which it makes a form, or which it converts; empty elsewhere
-  DType products = DType::f32;  // the type of the values that the kernel multiplies, at the device's rate for those
-  int lane = -1;                // where launches run side by side
-  // Of the last profiled run; `started` counts from its begin.
+  double flops_done = 0;        // by the kernel: fewer than in `cost` if it saves multiplications
+  bool converts = false;        // a change of layout or type before the node, not the node itself
+  std::string parameter;        // the stored value that it converts or makes a derived form of; empty for others
+  DType products = DType::f32;  // the type of the values that the kernel multiplies; selects the device's rate
+  int lane = -1;                // if launches run side by side
+  // Of the last profiled run; `started` is counted from its begin.
   double started = 0;
   double milliseconds = 0;
-  TeamWork work = {};  // of a profiled run while a recording was alive (core/team_recording.h)
+  TeamWork work = {};  // of a profiled run during a recording (core/team_recording.h)
 };
 
 class Program {
  public:
-  // Of a plan whose memory is planned (plan_memory.h).
+  // The plan's memory must be planned (plan_memory.h).
   Program(Session& session, Plan plan, const MemoryReport& memory);
   ~Program();
   Program(const Program&) = delete;
@@ -52,41 +52,42 @@ class Program {
 
   // Binds an input by name; the tensor's memory must stay until the run is over (a view is enough).
   // Wrong names, types and shapes are Errors.
-  // `lease`: what holds the memory meanwhile, let go when it is not read any more; it need not stay by itself then.
+  // `lease`, if given, keeps the memory alive and is released when it is no longer read.
   void bind(const std::string& input, const Tensor& value, std::shared_ptr<const void> lease = nullptr);
-  // Inputs that were bound with a lease are bound no more, and leases are let go as far as their values are read.
-  // `wait`: all are.
+  // Unbinds inputs that were bound with a lease, and releases leases whose values are no longer read; `wait`: waits
+  // until all are released.
   void give_back(bool wait);
-  // One step. False when the session was stopped in the middle (nothing of the step may be used then).
+  // Runs one step. False if the session was stopped in the middle (then no result of the step may be used).
   bool run();
-  // Up to `steps` steps; `feed` binds the inputs of the next one and returns false when there is none. `done` is called
-  // once for each step that was done, in their order, when output() tells of that step; where it returns false no step
-  // is begun any more. Where steps run behind the host (runs_behind) they are all given to the device without waiting
-  // for it, so `done` comes some steps later, and in it output() has small values alone (ReturnedValues::kMostBytes).
-  // Returns how many were done.
+  // Runs up to `steps` steps. `feed` binds the inputs of the next one and returns false if there is none. `done` is
+  // called once for each finished step, in order, when output() is of that step; if it returns false, no more steps are
+  // begun. If steps run asynchronously (runs_behind), they are given to the device without waiting, so `done` is called
+  // some steps later, and then output() has only small values (ReturnedValues::kMostBytes). Returns how many steps were
+  // done.
   std::int64_t run_loop(std::int64_t steps, FunctionRef<bool()> feed, FunctionRef<bool()> done);
   std::int64_t run_loop(std::int64_t steps, FunctionRef<bool()> feed) {
     return run_loop(steps, feed, [] { return true; });
   }
-  // Whether the device does all of a step by itself, behind the host. Such steps are recorded and replayed where it can
+  // Whether the device runs whole steps asynchronously. Such steps are recorded and replayed if it can
   // (Device::record).
   bool runs_behind() const;
   // A returned value of the last run, in host memory; valid until the next run.
   Tensor output(const std::string& name);
-  // The same by its place among the graph's returned values.
+  // The same by its index among the graph's returned values.
   Tensor output(std::size_t index);
 
-  // Times every launch of the runs that follow, and keeps how its work was divided where that is recorded.
+  // Times every launch of later runs, and keeps how its work was divided if that is recorded.
   void set_profiling(bool on) { profiling_ = on; }
   std::vector<LaunchReport> launches() const;
   const MemoryReport& memory() const { return memory_; }
-  // Of a step: its launches, and the bytes that they read and write.
+  // A step's launches, and the bytes that they read and write.
   LaunchCounts counts() const { return count_launches(plan_); }
-  // What makes it slow, a line each: ops on a reference kernel or on another device.
+  // What makes the program slow, one line each: ops on a reference kernel or on another device.
   const std::vector<std::string>& warnings() const { return plan_.warnings; }
-  // A hash of the kernels that were chosen by time: another one, and the bits may differ. Empty: all by their order.
+  // A hash of the kernels that were chosen by time: if it differs, results may have other bits. Empty: all by their
+  // order.
   const std::string& kernel_plan() const { return plan_.kernel_plan; }
-  // How ranks divide the step, for the log; empty: the data alone.
+  // How ranks divide the step, for the log; empty: only the data.
   const std::string& ranks_plan() const { return plan_.ranks_plan; }
   // The graph after all passes.
   const Graph& graph() const { return plan_.graph; }

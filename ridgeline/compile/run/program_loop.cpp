@@ -15,7 +15,7 @@ std::int64_t Program::run_loop(std::int64_t steps, FunctionRef<bool()> feed, Fun
   return steps;
 }
 
-// All steps are given to the device without waiting for it; what they return is told as it comes.
+// All steps are enqueued without waiting; returned values are reported as they arrive.
 std::int64_t Program::run_behind(std::int64_t steps, FunctionRef<bool()> feed, FunctionRef<bool()> done) {
   if (!state_->returned) {
     std::vector<ReturnedValues::Value> values;

@@ -21,7 +21,7 @@ void Program::trace_launch(Trace& trace, std::string_view lane, std::size_t i, T
     trace.record_in(lane, "launch", name, begin, end, std::move(details));
 }
 
-// Of a device that runs behind: what is over of what was timed. Told by the timeline.
+// For an asynchronous device: a timed span that has ended. Called by the timeline.
 void Program::timed(const TimedSpan& span, StreamPurpose stream, DeviceTimeline::Moment begin,
                     DeviceTimeline::Moment end) {
   if (span.launch >= 0) {

@@ -1,6 +1,7 @@
 // ridgeline/compile/run/program_state.h
 //
-// What a program keeps beside its plan: addresses, forms, inputs, and what is in flight. For the program's own files.
+// A program's state in addition to its plan: addresses, derived forms, inputs, and work in flight. For the program's
+// own files.
 #pragma once
 
 #include <algorithm>
@@ -20,27 +21,27 @@ struct Program::State {
   explicit State(const Plan& plan) : places(plan), bases(static_cast<std::size_t>(places.spaces()), nullptr) {}
 
   Places places;
-  std::vector<void*> bases;                           // by space; null of inputs, which each run may bind elsewhere
+  std::vector<void*> bases;                           // by space; null for inputs, bound anew for runs
   std::vector<std::unique_ptr<DeviceMemory>> memory;  // arenas and kept blocks
   struct Input {
     ValueType type;
     Tensor value;                       // keeps the memory alive that the launches read
     std::shared_ptr<const void> lease;  // of that memory
-    std::vector<void**> places;         // in input_addresses, where it is read as it lies
-    std::vector<void**> copied;         // in input_addresses, where its copy on the device is read
-    std::size_t number = 0;             // of the inputs that are copied
+    std::vector<void**> places;         // in input_addresses, if it is read in place
+    std::vector<void**> copied;         // in input_addresses, if its copy on the device is read
+    std::size_t number = 0;             // its number among the inputs that are copied
   };
   std::map<std::string, Input> inputs;              // by argument name
   std::vector<std::vector<void*>> input_addresses;  // by launch
   std::vector<std::vector<void*>> output_addresses;
   std::vector<void*> scratch_addresses;
-  std::vector<TeamWork> work;  // where a recording was alive
+  std::vector<TeamWork> work;  // if a recording was alive
   std::vector<double> milliseconds;
   std::vector<double> started;                            // milliseconds after `begin`
   std::chrono::steady_clock::time_point begin;            // of the last run
   bool bound = false;                                     // every input has been bound
-  std::int64_t run = 0;                                   // of those that were begun
-  std::vector<std::unique_ptr<Event>> packed, exchanged;  // of each exchange: may begin, is over
+  std::int64_t run = 0;                                   // number of runs begun
+  std::vector<std::unique_ptr<Event>> packed, exchanged;  // of each exchange: it may begin, it has ended
 
   struct Form {
     const ParameterStore::Entry* entry = nullptr;
@@ -49,44 +50,44 @@ struct Program::State {
     bool updated = false;  // by the launch that updates the entry
   };
   std::map<int, Form> forms;                            // by buffer
-  std::vector<const Form*> form_of_launch;              // by launch: the form that it helps to make, or null
+  std::vector<const Form*> form_of_launch;              // by launch: the derived form that it helps to make, or null
   std::vector<ParameterStore::Entry*> written;          // entries that a run changes
   std::vector<std::shared_ptr<const void>> leases;      // of all entries that the program has addresses of
   std::vector<std::shared_ptr<void>> exchanged_blocks;  // of communicators
   struct Source {
     const ParameterStore::Entry* entry;
-    std::uint64_t version = 0;  // of which the constant launches were made; 0: never
+    std::uint64_t version = 0;  // for which the constant launches were run; 0: never
   };
   std::vector<Source> constant_sources;
   bool constants_made = false;     // in any run
   bool constants_stale = true;     // made in this run
   std::vector<std::int64_t> runs;  // by launch
   std::vector<bool> ran;           // by launch: in the last run
-  // Of launches side by side: the last section's run, and by launch the one that has done it.
+  // For launches side by side: a number for each run of a section, and for each launch the last one that finished it.
   std::uint32_t round = 0;
   std::vector<std::atomic<std::uint32_t>> done;
 
-  // On a device with memory of its own; null where it is the host's, or nothing is copied.
+  // For a device with its own memory; null on the host, or if nothing is copied.
   std::unique_ptr<InputSets> sets;
-  std::vector<Input*> copied;  // inputs that are, by their number
-  int set = 0;                 // that the run in progress reads
+  std::vector<Input*> copied;  // inputs that are copied, by their number
+  int set = 0;                 // the set that the run in progress reads
   std::unique_ptr<DeviceTimeline> timeline;
-  std::int64_t timed_run = -1;  // of which launches were told last, and when its first one began
+  std::int64_t timed_run = -1;  // the run whose launches were reported last, and when its first launch began
   std::chrono::steady_clock::time_point timed_begin;
   std::unique_ptr<ReturnedValues> returned;
   bool behind = false;   // Program::runs_behind()
-  bool telling = false;  // output() is of the run that `returned` tells of
-  // A run by the launches that it makes and the set that it reads.
+  bool telling = false;  // output() is of the run that `returned` reports
+  // A recorded run, identified by its launches and the set that it reads.
   struct Recorded {
     std::vector<bool> ran;
     int set;
     std::unique_ptr<Recording> work;
   };
   std::vector<Recorded> recorded;
-  std::vector<bool> given;  // the launches of the last run that was given one by one
+  std::vector<bool> given;  // the launches of the last run that was not replayed
 
-  // What a run leaves, however it ends: the values that it may have written are new ones, and forms count as made only
-  // by a run that came to its end.
+  // Cleans up however a run ends: values that it may have written get new versions, and derived forms count as made
+  // only if the run was completed.
   struct Ending {
     State& state;
     bool complete = false;
@@ -106,7 +107,7 @@ struct Program::State {
   };
 };
 
-// Leaves nothing in flight unless it came to its end.
+// Leaves nothing in flight if the run was not completed.
 struct Program::Attempt {
   Program& program;
   const bool& complete;

@@ -60,7 +60,7 @@ void Session::say_once(const std::string& line) {
 
 Session::~Session() {
   stop_ = true;
-  parameters_.reset();  // its memory belongs to the device, which goes last
+  parameters_.reset();  // its memory belongs to the device, which is destroyed last
 }
 
 }  // namespace ridgeline

@@ -21,19 +21,19 @@ namespace ridgeline {
 
 struct SessionOptions {
   int compute_threads = 0;  // 0: the cores that the process may use; never more than OpenMP has to give
-  // Launches that depend on nothing of each other run side by side in so many lanes, which divide the compute threads
-  // among them, where that promises to be as fast (side_by_side.h); 0, 1: one after the other. More than 1 needs a
-  // device that can (an Error).
+  // Number of lanes in which independent launches run side by side, each with its share of the compute threads, if that
+  // promises to be as fast (side_by_side.h); 0, 1: one after the other. More than 1 is an Error on a device that
+  // cannot.
   int parallel_launches = 0;
   std::string device = "cpu";  // by name, see device/devices.h
   KernelPromise promise;       // what kernels must promise: reproducibility, accuracy
-  // Kernels are chosen by time, measured once: a file that keeps the times, or "auto" (device/kernel_tuner.h); empty:
-  // by the order of their list. Where bits may depend on it (promise.bits fast), and the device has a tuner: else an
-  // Error.
+  // If not empty, kernels are chosen by time, measured once: the file that keeps the times, or "auto"
+  // (device/kernel_tuner.h). Empty: by the order of their list. Requires that bits may depend on it (promise.bits fast)
+  // and a device with a tuner, else an Error.
   std::string tune;
   SimulatedDeviceOptions simulated;
-  std::function<std::unique_ptr<Device>()> make_device;  // a device of the caller's own instead of a named one
-  RankGroups groups;                                     // the ranks that its programs exchange values with
+  std::function<std::unique_ptr<Device>()> make_device;  // makes the caller's own device, instead of `device`
+  RankGroups groups;                                     // the ranks with which its programs exchange values
   std::string log;                                       // diagnostic components, see core/log.h
   bool trace = false;
 };
@@ -45,23 +45,22 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // The device that programs are placed on, and the host's.
+  // The device on which programs are placed, and the host's.
   Device& device() { return *device_; }
   Device& cpu() { return *cpu_; }
   ParameterStore& parameters() { return *parameters_; }
   Log& log() { return log_; }
   Trace* trace() { return trace_.get(); }
-  // The size of its team, whatever other sessions have. Programs are compiled for it and run by it, each time in a
-  // ComputeScope: outside of them nothing of the caller's OpenMP is changed.
+  // The size of its team, independent of other sessions. Programs are compiled for it and run with it, each time in a
+  // ComputeScope: outside of these, the caller's OpenMP settings are not changed.
   int compute_threads() const { return compute_threads_; }
   int parallel_launches() const { return lanes_ ? lanes_->lanes() : 1; }
-  // Of more than one lane. Programs run on them.
+  // The threads of lanes on which programs run; only with more than one lane.
   LaneThreads& lanes() { return *lanes_; }
   const RankGroups& groups() const { return groups_; }
-  // Programs look at it between launches.
+  // Programs check it between launches.
   std::atomic<bool>& stop_flag() { return stop_; }
-  // A line for the log, unless it was said before: what holds for all programs is said by the first. By one thread at a
-  // time.
+  // Logs a line once: what is true for all programs is only logged by the first. One thread at a time.
   void say_once(const std::string& line);
 
  private:
@@ -69,7 +68,7 @@ class Session {
 
   int compute_threads_;
   RankGroups groups_;
-  std::unique_ptr<LaneThreads> lanes_;  // null: one
+  std::unique_ptr<LaneThreads> lanes_;  // null: one lane
   Log log_;
   std::set<std::string> said_;
   std::unique_ptr<Trace> trace_;

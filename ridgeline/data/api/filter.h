@@ -1,6 +1,7 @@
 // ridgeline/data/api/filter.h
 //
-// Tests of one column, for Dataset::filter. What a test needs should be cheap: it runs before the row is made.
+// Tests of one column, for Dataset::filter. The column should be cheap to compute: the test runs before the row is
+// made.
 #pragma once
 
 #include <string>
@@ -23,7 +24,7 @@ Filter compare(std::string column, std::string test, double value);
 Filter is_in(std::string column, std::vector<double> values);
 Filter is_in(std::string column, std::vector<std::string> texts);
 Filter is_not_in(std::string column, std::vector<double> values);
-// A function of the user's own under the name that register_predicate got.
+// A user function, by the name given to register_predicate.
 Filter passes(std::string column, std::string function);
 
 }  // namespace ridgeline::data

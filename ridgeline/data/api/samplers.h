@@ -1,7 +1,7 @@
 // ridgeline/data/api/samplers.h
 //
-// Samplers for Dataset::sample. Each takes the rows of what is below it and is restorable at every position: what it
-// draws depends on seed, epoch and position alone.
+// Samplers for Dataset::sample. Each chooses among the rows below it and can be restored at every position: its draws
+// depend only on seed, epoch and position.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,10 @@ Sampler SubsetRandomSampler(std::vector<std::int64_t> indices, std::optional<std
 
 struct WeightedSamplerOptions {
   bool replacement = true;
-  std::int64_t count = -1;  // -1: as many as there are rows (without replacement: those of positive weight)
+  std::int64_t count = -1;  // -1: as many as there are rows (without replacement: as rows with positive weight)
   std::optional<std::uint64_t> seed = {};
 };
-// Rows with the probability of their weight: one a row, not negative, not all zero.
+// Rows with probabilities in proportion to `weights`: one for each row, not negative, not all zero.
 Sampler WeightedRandomSampler(std::vector<double> weights, WeightedSamplerOptions options = {});
 
 struct PKSamplerOptions {
@@ -48,22 +48,22 @@ struct PKSamplerOptions {
   bool replacement = true;  // whether a row of a class may come twice
   std::optional<std::uint64_t> seed = {};
 };
-// P classes one after the other, K = `per_class` rows of each. Right above a source with labels.
+// P classes one after the other, K = `per_class` rows of each. Directly above a source with labels.
 Sampler PKSampler(std::int64_t per_class, PKSamplerOptions options = {});
 
 struct DistributedSamplerOptions {
   bool shuffle = true;
-  std::int64_t count = -1;   // rows; -1: all of the part
+  std::int64_t count = -1;   // rows; -1: all of the shard
   std::int64_t offset = -1;  // rank that gets the first row; -1: 0
-  bool even = true;          // equal parts, the first rows once more where needed
+  bool even = true;          // equal shards: the first rows are repeated if needed
   std::optional<std::uint64_t> seed = {};
 };
-// MindData's rule for the part of one rank.
+// MindData's rule for the shard of one rank.
 Sampler DistributedSampler(std::int64_t num_shards, std::int64_t index, DistributedSamplerOptions options = {});
 
 // NOLINTEND(readability-identifier-naming)
 
-// The argument "seed" of order nodes: -1 for the graph's. Seeds of 2^63 and more are Errors.
+// The value of an order node's argument "seed": -1 for the graph's. Seeds of 2^63 and more are Errors.
 std::int64_t to_seed(const std::optional<std::uint64_t>& seed);
 
 }  // namespace ridgeline::data

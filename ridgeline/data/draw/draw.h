@@ -1,6 +1,6 @@
 // ridgeline/data/draw/draw.h
 //
-// Data graphs to look at, as text for terminals and as SVG for browsers. Pure functions; nothing runs. Arguments that
+// Drawings of data graphs, as text for terminals and as SVG for browsers. Pure functions; nothing runs. Arguments that
 // have their defaults are left out, long lists are cut short.
 #pragma once
 
@@ -12,12 +12,11 @@
 namespace ridgeline::data {
 
 struct DrawOptions {
-  // Whether sources may be opened, to tell numbers of rows and columns that only files know. False: what is not known
-  // from the graph alone is left out.
+  // Whether sources may be opened, to find numbers of rows and columns that only files tell. False: these are left out.
   bool open_files = false;
 };
 
-// The output first, what a node reads one step further in; a node that several read is written once:
+// The output first, the inputs of a node indented one step further; a node with several readers is written once:
 //   batch_2: batch(size=4) -> image u8[4,8,8,3], label i32[4], mask u8[4]
 //     map_1: map -> image u8[8,8,3], label i32[]
 //         resize(size=[8, 8])
@@ -30,8 +29,8 @@ struct Drawing {
   std::vector<std::string> notes = {};  // lines under the title
 };
 
-// A document of its own: boxes from the sources at the top to the output at the bottom, columns on the arrows,
-// operations in the box of their map. Several graphs stand side by side.
+// A complete document: boxes from the sources at the top to the output at the bottom, columns on the arrows, operations
+// in the box of their map. Several graphs are drawn side by side.
 std::string to_svg(const DataGraph& graph, const std::string& title = "", const DrawOptions& options = {});
 std::string to_svg(const std::vector<Drawing>& drawings, const DrawOptions& options = {});
 

@@ -11,7 +11,7 @@
 namespace ridgeline::data {
 
 struct NodeFacts {
-  std::vector<std::string> arguments;   // "size=4"; of a map: columns other than the usual ones
+  std::vector<std::string> arguments;   // "size=4"; of a map: its columns, unless they are the usual ones
   std::vector<std::string> operations;  // "resize(size=[8, 8])", "> of an operation that holds others"
   std::vector<std::string> extras;      // hints, callbacks
   std::optional<Schema> schema;         // absent: only known from files

@@ -1,7 +1,7 @@
 // ridgeline/data/ir/analysis.h
 //
-// What a graph says about itself without running: columns and rows at every node. Pure functions of the graph, but
-// those that need a number of records open its sources.
+// What a graph says about itself without running: columns and rows at every node. Pure functions of the graph, except
+// that those which need a number of records open its sources.
 #pragma once
 
 #include <map>
@@ -12,11 +12,11 @@
 
 namespace ridgeline::data {
 
-// An Error unless the graph is what can run: inputs above their readers, every node on a way to the one output, at most
-// one batch node, none of it below a join, and only order nodes above it; nothing random below a cache.
+// An Error unless the graph can run: inputs before their readers, every node connected to the one output, at most one
+// batch node, none of it below a join, and only order nodes above it; nothing random below a cache.
 void check_structure(const DataGraph& graph);
 
-// The nodes from the output down to where the graph branches or begins, output first.
+// The nodes from the output down to the first branch or source, output first.
 std::vector<const Node*> trunk_of(const DataGraph& graph);
 // All sources, in the order of the graph.
 std::vector<const Node*> sources_of(const DataGraph& graph);
@@ -33,13 +33,13 @@ Schema schema_of(const DataGraph& graph);
 Schema schema_after(const Node& node, Schema input, std::size_t count);
 // The columns that a map transforms.
 const std::vector<std::string>& columns_of(const Node& map);
-// boxes and box_labels, which follow the geometry of the column image beside them.
+// True for boxes and box_labels, which follow the geometry of the column image.
 bool follows_image(const std::string& column);
-// Whether what a map makes of its columns depends on the column, or the other way round.
+// Whether the map reads or changes the column.
 bool touches(const Node& map, const std::string& column);
 
-// Where rows are shared out by shard, a rank may have one more than another. Batches are counted alike for all: by the
-// rank with the fewest rows where remainders are dropped, else by the one with the most.
+// If rows are divided by shard, a rank may have one row more than another. All ranks count the same batches: by the
+// rank with the fewest rows if remainders are dropped, else by the one with the most.
 enum class Share { own, fewest, most };
 // Rows of one epoch after every node, by id; kForever or kUnknown.
 std::map<std::string, std::int64_t> sizes_of(const DataGraph& graph, Share share = Share::own);

@@ -1,15 +1,15 @@
 // ridgeline/data/ir/callback.h
 //
-// Functions of the user's own that a run calls around the batches it delivers: to log, to count, to change what lies
-// outside the data engine. They belong to a map node (as in MindData) but cannot see or change samples, so they are
-// part of neither equality, hash nor what is read from JSON; the JSON forms show their step sizes for the reader.
+// User functions that a run calls around the batches it delivers: to log, to count, to change things outside the data
+// engine. They belong to a map node (as in MindData) but cannot see or change samples. So they count neither for
+// equality nor for the hash, and reading JSON does not make them; written JSON shows their step sizes for the reader.
 //
 // Called on the thread that calls Iterator::next(), in the order in which the graph holds them:
 //   begin, for each epoch: epoch_begin, for each batch: step_begin, (the consumer has the batch), step_end; epoch_end;
-//   end, when next() has nothing more. A step's end is called by the next() that follows it.
-// An Iterator that starts in the middle of an epoch, or is restored to it, begins that epoch there. One that is
-// destroyed early calls nothing more. What a callback throws comes out of next() and ends the run there; every later
-// next() throws it again, until restore().
+//   end, when next() has nothing more. step_end is called by the next() that follows the step.
+// An Iterator that starts or is restored in the middle of an epoch calls epoch_begin there. One that is destroyed early
+// calls nothing more. An exception of a callback is thrown by next() and ends the run; every later next() throws it
+// again, until restore().
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct CallbackInfo {
   std::uint64_t run_steps = 0;  // batches that this run has delivered, this one included
 };
 
-// Shared by the graphs that hold it and the iterators of them; must not be used by two runs at a time unless it guards
-// itself.
+// Shared by the graphs that hold it and their iterators; must not be used by two runs at a time unless it is
+// thread-safe.
 class DataCallback {
  public:
   // step_begin is called at steps 1, 1 + step_size, ... of each epoch and step_end at steps step_size, 2 * step_size,

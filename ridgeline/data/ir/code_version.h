@@ -1,7 +1,7 @@
 // ridgeline/data/ir/code_version.h
 //
-// What code of the user's own is, as a number: another one where it may answer otherwise. Caches that outlive a run go
-// by it, since graphs hold such code by its name alone. It comes with the registration (functions.h, generators.h).
+// A version number of user code, which must change when the code may give other results. Caches that outlive a run
+// depend on it, since graphs refer to such code only by name. It is given at registration (functions.h, generators.h).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace ridgeline::data {
 
-// A version that is not known, and why.
+// The version is not known; the message says why.
 class UnknownCode : public Error {
  public:
   using Error::Error;
@@ -20,8 +20,8 @@ class UnknownCode : public Error {
 
 class CodeVersion {
  public:
-  CodeVersion() = default;                           // not known: rows that the code made are not kept for later runs
-  CodeVersion(std::uint64_t number);                 // NOLINT: the caller's own count
+  CodeVersion() = default;                           // unknown: rows that the code made are not kept for later runs
+  CodeVersion(std::uint64_t number);                 // NOLINT: a number that the caller maintains
   CodeVersion(std::function<std::uint64_t()> tell);  // NOLINT: asked when a cache needs it; may throw an Error
 
   // Throws UnknownCode, which names `whose` ("function 'f'").

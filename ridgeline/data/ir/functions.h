@@ -1,8 +1,8 @@
 // ridgeline/data/ir/functions.h
 //
-// Functions of the user's own, known to graphs by their name, so that graphs stay values that can be written down.
-// Registered once, before a graph that uses them runs; any thread may call them at any time, so they must not keep
-// state: what they answer may depend on their argument alone, or runs could not be repeated.
+// User functions, which graphs refer to by name, so that graphs stay values that can be written to text. Registered
+// once, before a graph that uses them runs. Any thread may call them at any time, so they must be stateless: the result
+// must depend only on the argument, or runs could not be repeated.
 #pragma once
 
 #include <exception>
@@ -15,7 +15,7 @@
 
 namespace ridgeline::data {
 
-// Whether a row stays (filter with test=function). Gets the value of the column.
+// Whether a row is kept (filter with test=function). Gets the value of the column.
 using Predicate = std::function<bool(const Tensor&)>;
 void register_predicate(const std::string& name, Predicate predicate);
 
@@ -23,7 +23,7 @@ void register_predicate(const std::string& name, Predicate predicate);
 using SampleFunction = std::function<Tensor(const Tensor&)>;
 void register_function(const std::string& name, SampleFunction function, CodeVersion version = {});
 
-// Runs the user's code: whatever it throws is an Error of the row it works on, "WHO threw: ...".
+// Runs the user's code: an exception becomes an Error of the row, "WHO threw: ...".
 template <class F>
 auto call_user(std::string_view who, F&& code) {
   const auto threw = [&](const std::string& reason) { return Error(std::string(who) + " threw: " + reason); };
@@ -41,7 +41,7 @@ auto call_user(std::string_view who, F&& code) {
 // An unknown name is an Error with the registered ones.
 const Predicate& predicate_named(const std::string& name);
 const SampleFunction& function_named(const std::string& name);
-// What caches on disk go by; an Error where it is not known. (No cache lies above a predicate.)
+// The version that caches on disk depend on; an Error if it is unknown. (Predicates are never below a cache.)
 std::uint64_t version_of_function(const std::string& name);
 
 }  // namespace ridgeline::data

@@ -1,6 +1,6 @@
 // ridgeline/data/ir/generators.h
 //
-// Rows from the user's own code, known to graphs by a name (see functions.h for the rules).
+// Rows from user code, which graphs refer to by name (see functions.h for the rules).
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@
 
 namespace ridgeline::data {
 
-// Rows by index: any order, from several threads. One tensor a column, of the declared dtype and extents; what was
-// returned is not changed any more, since rows are in use side by side. What the functions of generators throw becomes
-// the error of the row they were asked for.
+// Rows by index: in any order, from several threads. One tensor for each column, of the declared dtype and extents;
+// returned tensors must not change later, since several rows are in use at a time. An exception of the user's functions
+// becomes the error of the row that was requested.
 struct Generator {
   Schema schema;
   std::int64_t rows = 0;
   std::function<std::vector<Tensor>(std::int64_t index)> row;
-  CodeVersion version = {};  // another one where the rows are others
+  CodeVersion version = {};  // must change when the rows change
 };
 void register_generator(const std::string& name, Generator generator);
 
-// Rows that come one after the other. `open` begins at the first row, again and again with the same rows; the function
-// it returns gives the next row, and none after the last. One thread at a time; rows are copied, it may fill the same
-// memory again. Rows that are asked for out of order (a shuffle with a buffer, several workers) or twice (a filter, a
-// bucket) are kept: up to `window`, those that were delivered up to a sixteenth of the memory there is. One that is no
-// longer there is found by opening the stream again.
+// Rows in sequence. `open` starts at the first row, and gives the same rows each time it is called; the function that
+// it returns gives the next row, and none after the last. Called by one thread at a time; rows are copied, so it may
+// reuse the same memory. Rows that are requested out of order (a shuffle with a buffer, several workers) or twice (a
+// filter, a bucket) are kept: up to `window` of them, and of those already delivered up to a sixteenth of the memory. A
+// row that is no longer kept is found by opening the stream again.
 struct StreamGenerator {
   Schema schema;
-  std::int64_t rows = 0;  // how many there are: positions must be known
+  std::int64_t rows = 0;  // how many there are: must be known in advance
   std::function<std::function<std::vector<Tensor>()>()> open;
   std::int64_t window = 4096;
   CodeVersion version = {};  // as above

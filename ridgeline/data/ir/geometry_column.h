@@ -1,6 +1,6 @@
 // ridgeline/data/ir/geometry_column.h
 //
-// The column in which record_geometry tells what is done to the column image: bytes, a line a step
+// The column in which record_geometry writes what was done to the column image: bytes, one line for each step
 // (sample/geometry.h). Like boxes it follows the image.
 #pragma once
 

@@ -16,18 +16,18 @@
 
 namespace ridgeline::data {
 
-// Numbers of rows: of what repeats without end, and of what cannot be told without looking at the rows (filter).
+// Numbers of rows: endless, and unknown without looking at the rows (filter).
 inline constexpr std::int64_t kForever = -1;
 inline constexpr std::int64_t kUnknown = -2;
 
-class SourceHandle;  // ir/source_handle.h: what lies behind a source node, shared by copies of the graph
+class SourceHandle;  // ir/source_handle.h: access to a source's data, shared by copies of the graph
 
 // One operation of a map node (on samples) or of a batch node (on whole batches).
 struct Transform {
   std::string op;    // an entry of the transform table
-  Args args;         // complete after DataGraph::add: absent ones take their defaults
+  Args args;         // complete after DataGraph::add, which fills in defaults
   std::string name;  // stable key of its random numbers; given by DataGraph::add when empty, kept by every pass
-  std::vector<Transform> operations = {};  // of those that are made of others (random_apply, compose, ...)
+  std::vector<Transform> operations = {};  // of those that contain others (random_apply, compose, ...)
 };
 bool operator==(const Transform& a, const Transform& b);
 
@@ -41,9 +41,10 @@ struct Node {
   // Tuning: workers, memory_limit. Can change speed, never results; not part of the graph hash.
   std::map<std::string, std::int64_t> hints;
   std::shared_ptr<SourceHandle> source;  // sources only; not compared, not written
-  // Which call made the node: graphs that are joined know a node that both hold. Not compared, not written.
+  // Identifies the call that made the node, so that joining two graphs recognises a node of both. Not compared, not
+  // written.
   std::uint64_t origin = 0;
-  // Of map nodes only. Not compared, not part of the hash; JSON shows their step sizes, reading makes none.
+  // Of map nodes only. Not compared, not part of the hash; JSON shows their step sizes, but reading JSON makes none.
   std::vector<std::shared_ptr<DataCallback>> callbacks = {};
 };
 bool operator==(const Node& a, const Node& b);
@@ -55,28 +56,28 @@ struct DataGraph {
 
   // Appends a node: fills in defaults, checks the arguments, gives id and names, makes it the output. Returns its id.
   const std::string& add(Node node);
-  // Takes over the nodes of `other` that this graph does not hold yet, under new ids and names where theirs are taken.
-  // A node is held already if the same call made it (Node::origin) and neither it nor what lies below was changed
-  // since; its callbacks are joined. Returns the id of its output here.
+  // Adds the nodes of `other` that this graph does not have yet, under new ids and names if theirs are taken. It has a
+  // node already if the same call made it (Node::origin) and neither the node nor anything below it was changed since;
+  // callbacks of both are joined. Returns the new id of the other's output.
   std::string absorb(const DataGraph& other);
   const Node& node(const std::string& id) const;
   Node& node(const std::string& id);
-  // The single output node. A graph without nodes is an Error.
+  // The only output node. A graph without nodes is an Error.
   const Node& output() const;
   friend bool operator==(const DataGraph&, const DataGraph&) = default;
 };
 
 // Versioned flat JSON:
 // {"schema":"data-graph","version":1,"seed":0,"nodes":[{"id","op","name","inputs","args","hints"}],"outputs":[...]}
-// A node with callbacks also has "callback", their step sizes: checked, but not made into anything on reading.
-// Operations are an entry "operations" of args, in nodes as in operations that hold others: [{"op","name","args"}].
+// A node with callbacks also has "callback", their step sizes: checked, but otherwise ignored on reading. Operations
+// are an entry "operations" of args, both in nodes and in operations that contain others: [{"op","name","args"}].
 std::string to_json(const DataGraph& graph, int indent = -1);
 // Unknown versions, ops, keys and values are Errors that name the nearest known one.
 DataGraph graph_from_json(const std::string& text);
 
-// What the samples depend on, apart from the seed: nodes, names and arguments without hints and without places in the
-// file system. Of a run, also without the rank's shard index: two runs with equal hash, seed and data give the same
-// batches. Of a part, with it: equal hash, seed and data give the same rows.
+// What the samples depend on, except the seed: nodes, names and arguments, without hints and file system paths. Of a
+// run, also without the rank's shard index: two runs with equal hash, seed and data give the same batches. Of a part
+// (one rank's rows), with it: equal hash, seed and data give the same rows.
 enum class HashOf { run, part };
 std::uint64_t graph_hash(const DataGraph& graph, HashOf of = HashOf::run);
 

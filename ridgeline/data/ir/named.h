@@ -1,6 +1,6 @@
 // ridgeline/data/ir/named.h
 //
-// What users register under a name. Entries are never removed or replaced, so references to them stay valid.
+// Objects that users register under a name. Entries are never removed or replaced, so references to them stay valid.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace ridgeline::data {
 
 // "no predicate 'x' is registered (registered: a, b)"
 [[noreturn]] void refuse_unknown(const char* what, const std::string& name, const std::vector<std::string>& known);
-// For an empty name, or one that is taken.
+// An Error if the name is empty or taken.
 [[noreturn]] void refuse_name(const char* what, const std::string& name);
 
 template <class T>

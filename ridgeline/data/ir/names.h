@@ -1,8 +1,8 @@
 // ridgeline/data/ir/names.h
 //
-// Stable names: the keys of random numbers. The k-th node or transform with some op, counted along the graph, is named
-// after its op, with _k from the second on ("random_horizontal_flip", "random_horizontal_flip_1"). Given once, where a
-// name is empty, and kept by every pass, so that passes cannot change what is drawn.
+// Stable names: the keys of random numbers. A node or transform is named after its op; the second and later ones with
+// the same op, in the order of the graph, get a number ("random_horizontal_flip", "random_horizontal_flip_1"). Names
+// are given once, where they are empty, and kept by every pass, so that passes cannot change what is drawn.
 #pragma once
 
 #include "ridgeline/data/ir/graph.h"

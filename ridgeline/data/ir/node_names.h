@@ -1,7 +1,7 @@
 // ridgeline/data/ir/node_names.h
 //
-// The names of the nodes that others ask for: front ends, passes, runs. (Transforms and sources are asked by the fields
-// of their entries.)
+// Names of nodes that front ends, passes and runs treat specially. (Transforms and sources are recognised by fields of
+// their entries instead.)
 #pragma once
 
 namespace ridgeline::data::node_name {

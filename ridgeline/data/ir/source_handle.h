@@ -1,7 +1,7 @@
 // ridgeline/data/ir/source_handle.h
 //
-// What lies behind a source node, as far as graphs ask: the arguments and, where the answer lies there, the files,
-// which are opened on first use. Shared by copies of a graph; any thread. How sources do it is in source/.
+// Access to the data of a source node, as far as graphs need it: the arguments and, where only files have the answer,
+// the files, which are opened on first use. Shared by copies of a graph; any thread. Sources implement it in source/.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace ridgeline::data {
 using ClassIndexing = std::vector<std::pair<std::string, std::int64_t>>;
 
 struct SourceClasses {
-  std::int64_t count = 0;               // one more than the greatest label there can be; 0: unknown
-  std::vector<std::string> names = {};  // by label; empty: unknown, or labels leave gaps
-  ClassIndexing indexing = {};          // the same, and labels may leave gaps
+  std::int64_t count = 0;               // one more than the largest possible label; 0: unknown
+  std::vector<std::string> names = {};  // by label; empty: unknown, or labels have gaps
+  ClassIndexing indexing = {};          // the same, but labels may have gaps
 };
 
 class SourceHandle {
@@ -31,7 +31,8 @@ class SourceHandle {
   virtual int label_base(const Node& node) = 0;
 };
 
-// What only files tell of a node without a handle, as drawings make them for graphs whose files must not be opened.
+// A question that only files answer, about a node without a handle: drawings make such nodes when files must not be
+// opened.
 class NotOpened : public InternalError {
  public:
   using InternalError::InternalError;

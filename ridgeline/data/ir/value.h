@@ -1,7 +1,7 @@
 // ridgeline/data/ir/value.h
 //
-// Arguments of nodes and transforms: a small closed set of types, so that JSON, equality and hashing need no code
-// per node.
+// Arguments of nodes and transforms: a small closed set of types, so that JSON, equality and hashing need no code per
+// node.
 #pragma once
 
 #include <cstdint>

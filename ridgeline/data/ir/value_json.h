@@ -1,6 +1,6 @@
 // ridgeline/data/ir/value_json.h
 //
-// Arguments as JSON has them: what the readers of our graphs and of MindData's files share.
+// Reads arguments from JSON, for our graphs and for MindData's files.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,8 +10,8 @@
 
 namespace ridgeline::data {
 
-// The value as that type; nothing when it is of another, or an integer that does not fit 64 bits with a sign. A real
-// may be written as an integer. Tensors have no JSON of their own: nothing.
+// The value as that type; nullopt if it has another type, or is an integer that does not fit signed 64 bits. A real may
+// be written as an integer. nullopt for tensors, which have no JSON.
 std::optional<Value> value_from_json(const nlohmann::json& json, ArgType type);
 
 }  // namespace ridgeline::data

@@ -10,7 +10,7 @@
 
 namespace ridgeline::data {
 
-// (done, of), from any thread but one at a time.
+// (done, of), from any thread, one call at a time.
 using Progress = std::function<void(std::int64_t, std::int64_t)>;
 
 struct MakeShapesOptions {
@@ -24,7 +24,7 @@ struct MakeShapesReport {
   bool already_there = false;  // OUT held this very data set; nothing was drawn
 };
 // Draws into the folder OUT.partial and renames it, so that OUT is complete or absent. OUT may be absent, empty or the
-// result of an equal call (then nothing is drawn); anything else in it is an Error, and nothing in it is deleted.
+// result of an equal call (then nothing is drawn); any other content is an Error and is left as it is.
 MakeShapesReport make_shapes(const std::string& out_dir, MakeShapesOptions options = {});
 
 }  // namespace ridgeline::data

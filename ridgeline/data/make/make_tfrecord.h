@@ -1,8 +1,8 @@
 // ridgeline/data/make/make_tfrecord.h
 //
-// Packs class folders FROM/train/<class>/* and, where it is there, FROM/val/<class>/* (or test/, where that stands for
-// it) into sharded TFRecords with the slim ImageNet keys: OUT/train-00000-of-00008, ...,
-// OUT/validation-00000-of-00002. Labels are stored 1-based.
+// Packs class folders FROM/train/<class>/* and, if it exists, FROM/val/<class>/* (or test/, if that replaces it) into
+// sharded TFRecords with the slim ImageNet keys: OUT/train-00000-of-00008, ..., OUT/validation-00000-of-00002. Labels
+// are stored 1-based.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ struct MakeTFRecordReport {
   std::vector<std::string> class_names;
   std::vector<std::string> files;
   std::vector<UnreadableImage> unreadable;  // left out of the shards
-  std::vector<std::string> notes;           // what is not packed, and what is taken for what where that is not plain
+  std::vector<std::string> notes;           // what is not packed, and how ambiguous folders were understood
 };
-// Shards appear when all of them are written: a run that fails or is stopped leaves none. A folder without parts is one
-// of classes, all for training (standard/found_data.h). An empty class folder of training, a validation part without
-// one to train on, and one with classes that training does not have, are Errors.
+// Shards appear when all of them are written: a run that fails or is stopped leaves none. A folder without splits is
+// one of classes, all for training (standard/found_data.h). Errors: an empty class folder of training, a validation
+// split without a training split, or one with classes that training does not have.
 MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string& out_dir,
                                  const MakeTFRecordOptions& options = {});
 

@@ -13,7 +13,7 @@ namespace ridgeline::data {
 
 inline constexpr double kFullTurn = 2 * std::numbers::pi;  // radians
 
-// Proportions vary a little with `random`; the class does not.
+// Proportions vary a little with `random`.
 Outline shape_outline(int label, SampleRandom& random);
 // An irregular blob of 5 to 8 corners: none of the classes.
 Outline blob_outline(SampleRandom& random);

@@ -1,9 +1,9 @@
 // ridgeline/data/make/shapes.h
 //
 // "shapes", the embedded data set: drawn photographs of ten kinds of figure, so that training can be tried and tested
-// with nothing to download. Each picture is a pure function of (seed, split, index): the same pixels on every machine.
-// Class, position, size, angle, colours, textures, light and a smaller distractor vary independently, figures are
-// darker or lighter than their ground by chance: no single pixel says anything about the class, its outline does.
+// without a download. Each picture is a pure function of (seed, split, index): the same pixels on every machine. Class,
+// position, size, angle, colours, textures, light and a smaller distractor vary independently, figures are darker or
+// lighter than their background by chance: only the outline tells the class, no single pixel does.
 #pragma once
 
 #include <cstdint>

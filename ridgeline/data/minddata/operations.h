@@ -1,6 +1,6 @@
 // ridgeline/data/minddata/operations.h
 //
-// The operations of a map of a MindData tree alone, for who makes such maps of data that have no tree. Pure functions.
+// Only the operations of a map of a MindData tree, for callers whose data have no tree. Pure functions.
 #pragma once
 
 #include <string>

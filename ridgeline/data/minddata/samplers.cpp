@@ -1,4 +1,4 @@
-// MindData's samplers. Their rule is that of the sampler nodes; seeds are not written down but for DistributedSampler.
+// MindData's samplers. Their rule is that of the sampler nodes; seeds are only written for DistributedSampler.
 #include "ridgeline/data/minddata/forms.h"
 
 namespace ridgeline::data {

@@ -1,6 +1,6 @@
 // ridgeline/data/minddata/settle.h
 //
-// Whether two graphs give the same samples although they are not equal: what writing MindData's form checks with.
+// Whether two graphs that are not equal give the same samples: writing MindData's format checks its result with it.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace ridgeline::data {
 // "[MindData JSON] <op> cannot be written: <why>"
 Error refusal(const std::string& op, const std::string& why);
 
-// The graph with decode written out and with arguments that have no effect brought to one value.
+// The graph in canonical form: with explicit decode, and arguments that have no effect at a fixed value.
 DataGraph settle(const DataGraph& given);
 
-// Where two settled graphs would give other samples ("map as batch"); "" if nowhere.
+// Where two settled graphs would give different samples ("map as batch"); "" if nowhere.
 std::string difference(const DataGraph& a, const DataGraph& b);
 
 }  // namespace ridgeline::data

@@ -14,10 +14,10 @@ namespace ridgeline::data {
 
 class MindDataTree {
  public:
-  // The root of a file; of AutoTune's files what is under "tree". An Error unless it is an object.
+  // The root of a file; of AutoTune's files the object under "tree". An Error unless it is an object.
   static MindDataTree parse(const std::string& text);
 
-  // The same under the name that Errors should use.
+  // The same object, with another name for Errors.
   MindDataTree called(std::string what) const;
   Error wrong(const std::string& message) const;
 
@@ -30,12 +30,12 @@ class MindDataTree {
   T get(const std::string& key) const {
     return std::get<T>(value(key, static_cast<ArgType>(Value(T{}).index())));
   }
-  // A list of objects, an object (null stands for an empty one), and whether it is one without keys.
+  // A list of objects; an object (null counts as empty); whether that is empty.
   std::vector<MindDataTree> list(const std::string& key) const;
   MindDataTree object(const std::string& key) const;
   bool empty() const;
   std::vector<std::string> keys() const;
-  // The value of a key that is there, as it was written.
+  // The value of an existing key, as it was written.
   std::string text_of(const std::string& key) const;
 
  private:

@@ -1,8 +1,8 @@
 // ridgeline/data/pass/batch_plan.h
 //
-// What the last passes decide about the batches of a run: where columns lie in a batch's memory, how many batches are
-// prepared at a time and who makes their rows. The decisions are hints of the batch node, so that they can be seen in
-// the graph; plan_of() reads them, and says what holds where a pass was left out.
+// Decisions of the last passes about the batches of a run: where columns are in a batch's memory, how many batches are
+// prepared at a time, and how many workers make their rows. The decisions are hints of the batch node, so that they can
+// be seen in the graph; plan_of() reads them, with defaults for passes that were left out.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace ridgeline::data {
 struct SlotColumn {
   std::size_t offset = 0;
   std::size_t row_bytes = 0;  // of one row; 0 for byte strings and for columns that are padded
-  bool padded = false;        // rows differ in shape: gathered one by one, put together when all are there
+  bool padded = false;        // rows differ in shape: collected one by one, joined when all are complete
 };
 
 struct SlotLayout {
@@ -28,7 +28,7 @@ inline constexpr std::size_t kSlotAlignment = 64;
 // Columns one after the other, each aligned. `columns` are a batch's, with the batch extent in front.
 SlotLayout slot_layout(const Schema& columns, std::int64_t rows);
 
-// Most rows of a batch of this node.
+// The largest number of rows of a batch of this node.
 std::int64_t batch_capacity(const Node& batch);
 
 struct BatchPlan {
@@ -37,9 +37,9 @@ struct BatchPlan {
   int workers = 0;
   std::int64_t rows_at_once = 0;  // rows that a worker takes at a time
 };
-// Where nobody says: enough for one batch that is used and one that is prepared, however large they are.
+// Defaults: enough for one batch in use and one in preparation, however large they are.
 inline constexpr std::int64_t kDefaultMemory = std::int64_t{512} << 20, kLeastSlots = 2;
-// Not planned: kLeastSlots whatever they take (padded columns up to kDefaultMemory), one worker, one row at a time.
+// Without hints: kLeastSlots whatever their size (padded columns up to kDefaultMemory), one worker, one row at a time.
 BatchPlan plan_of(const Node& batch);
 
 }  // namespace ridgeline::data

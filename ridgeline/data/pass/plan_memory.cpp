@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t kMostSlots = 8;
 
 // Where nobody says. Who feeds an accelerator holds three batches: one that is copied, one behind it, and the next; as
-// many again let workers go on meanwhile. Large ones take a sixteenth of the memory at most, but for the least.
+// many again let workers go on meanwhile. Large ones take a sixteenth of the memory at most, except for the least
+// number.
 constexpr std::int64_t kUsualSlots = 6;
 
 std::int64_t default_limit(std::int64_t bytes) {

@@ -1,6 +1,6 @@
 // ridgeline/data/runtime/advice.h
 //
-// What would help a consumer that waits for batches, in the words of whoever reads it.
+// What would help a consumer that waits for batches, with the names of settings that the reader knows.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ridgeline::data {
 
-// What the settings are called that the advice names: fields by default, flags on a command line.
+// Names of the settings in the advice: fields by default, flags on a command line.
 struct AdviceWords {
   std::string workers = "num_workers", memory = "memory_limit", image_size = "image_size";
 };

@@ -1,14 +1,14 @@
 // ridgeline/data/runtime/allocator.h
 //
-// What a session injects into the data runtime: memory for batch slots (pinned where there is a device). The data graph
-// knows no device.
+// Memory for batch slots, which a session passes to the data runtime (pinned if there is a device). The data graph
+// itself knows no device.
 #pragma once
 
 #include <cstddef>
 
 namespace ridgeline::data {
 
-// Called while an Iterator is built and when the last of its batches is gone; from one thread at a time.
+// Called while an Iterator is built and when its last batch is released; from one thread at a time.
 class BatchAllocator {
  public:
   virtual ~BatchAllocator() = default;

@@ -30,15 +30,15 @@ class Batch {
   // A view, no copy: clone() it to keep it. An unknown name is an Error that lists the columns.
   const Tensor& column(std::string_view name) const;
 
-  // u8 NHWC (raw form, with column "flip") or f32 NHWC (normalised).
+  // u8 NHWC (raw images, with column "flip") or f32 NHWC (normalised).
   const Tensor& image() const { return column(kImageColumn); }
   const Tensor& label() const { return column(kLabelColumn); }  // i32 [N]
-  const Tensor& flip() const { return column(kFlipColumn); }    // u8 [N]: mirror this image; raw form only
+  const Tensor& flip() const { return column(kFlipColumn); }    // u8 [N]: mirror this image; only with raw images
   // u8 [N]: 1 for a real row, 0 for padding of the last batch. All 1 without IteratorOptions::pad_last.
   const Tensor& mask() const { return column(kMaskColumn); }
 
   std::int64_t rows() const;  // batch size, padding included
-  // Rows that belong to samples; they come first. Of bad ones that are skipped, mask is 0.
+  // Rows that belong to samples; they come first. Skipped bad samples have mask 0.
   std::int64_t samples() const;
   std::uint64_t epoch() const;
   std::uint64_t index() const;  // of this batch in its epoch

@@ -18,13 +18,13 @@ class Callbacks {
   explicit Callbacks(const DataGraph& graph);
   bool empty() const { return callbacks_.empty(); }
 
-  // The consumer asks for more: it is done with the batch that it had, if it had one.
+  // The consumer asks for the next batch: it has finished the last one, if there was one.
   void finish_step();
-  // It gets batch `index` of an epoch.
+  // The consumer gets batch `index` of an epoch.
   void start_step(std::uint64_t epoch, std::uint64_t index, bool last_of_epoch);
-  // There is nothing more. Once a run.
+  // There are no more batches. Once per run.
   void finish_run();
-  // Another run begins, with begin() again.
+  // Another run begins, from begin() on.
   void restart();
 
  private:

@@ -1,6 +1,6 @@
 // ridgeline/data/runtime/device_queue.h
 //
-// The tunnel between a dataset and who consumes its batches on another thread or device: a bounded queue of lent
+// The queue between a dataset and a consumer of its batches on another thread or device: a bounded queue of lent
 // batches, filled by a thread of its own. On the CPU a batch is a view of its slot: nothing is copied. A device injects
 // its allocator (IteratorOptions::allocator), so that slots are memory it can read, and releases a Batch when its copy
 // is done.
@@ -27,7 +27,7 @@
 namespace ridgeline::data {
 
 struct DeviceQueueOptions {
-  // Batches that wait in the queue; the iterator prepares more behind them. 0: two, or one where there are few slots.
+  // How many batches wait in the queue; the iterator prepares more. 0: two, or one if there are few slots.
   std::int64_t depth = 0;
 };
 
@@ -38,21 +38,21 @@ class DeviceQueue {
   DeviceQueue(const DeviceQueue&) = delete;
   DeviceQueue& operator=(const DeviceQueue&) = delete;
 
-  // Goes on from there, as Iterator::restore; before send().
+  // Continues from `state`, as Iterator::restore; call before send().
   void restore(const IteratorState& state);
-  // Starts to send. Once: another call is an Error with its line.
+  // Starts sending. Call once: another call is an Error with its line.
   void send(const std::source_location& at = std::source_location::current());
-  // No batch enters the queue until resume(); what is in it can still be received. Returns when the sender rests.
+  // No batch enters the queue until resume(); what is in it can still be received. Returns when the sender is idle.
   void stop();
   void resume();
 
   // The next batch; waits for it. nullopt at the end of the data. An Error of the data is thrown here, at its batch.
-  // While stopped, an empty queue is an Error: nobody would fill it. So it is while every slot is held by batches
-  // received before: release one first.
+  // While stopped, an empty queue is an Error: nobody would fill it. The same while received batches hold every slot:
+  // release one first.
   std::optional<Batch> receive();
 
   std::int64_t waiting() const;  // batches in the queue
-  std::int64_t sent() const;     // that entered it so far
+  std::int64_t sent() const;     // batches that entered the queue so far
   // After the batches that receive() has returned.
   IteratorState state() const;
   const Schema& columns() const { return iterator_.columns(); }

@@ -33,25 +33,26 @@ struct IteratorOptions {
   std::int64_t slots = 0;                  // most batches prepared or lent at one time; 0: the graph's hint, else 8
   std::int64_t epochs = 1;                 // passes over the dataset; kForever never ends
   std::optional<std::uint64_t> seed = {};  // instead of the graph's
-  std::optional<IteratorState> start = {};  // go on from here; an Error if it belongs to another graph, seed or data
-  // The border between the graphs: true gives u8 images as cut and resized plus a column "flip", and leaves the
-  // trailing flip and Normalize to the consumer (see image_tail()); false runs them in the workers. Same bits.
+  std::optional<IteratorState> start = {};  // continue from here; an Error if it belongs to another graph, seed or data
+  // Where the data graph ends and the step begins: true gives u8 images, cropped and resized, plus a column "flip", and
+  // leaves the trailing flip and Normalize to the consumer (see image_tail()); false runs them in the workers. Same
+  // bits.
   bool raw_images = false;
-  // Batches of one size, as a compiled step wants them: a last one that is not full ends in rows of zeros, and a bad
-  // sample that is skipped leaves one, both told by column "mask" alone. false: a batch holds its samples and nothing
-  // else, so it may be shorter.
+  // Batches of one size, as a compiled step needs them: a last one that is not full is filled with rows of zeros, and a
+  // skipped bad sample leaves such a row; only column "mask" marks both. false: a batch holds nothing but samples, so
+  // it may be shorter.
   bool pad_last = true;
   bool pull = false;                              // no threads: next() does the work itself (the reference in tests)
   std::vector<std::string> disabled_passes = {};  // by name, see pass/passes.h
-  BadSampleOptions bad_samples = {};              // what a sample that cannot be made does
-  // Bytes for the side indices of JPEGs that come more than once, some 2 KB each; 0: none; -1: a sixteenth of the
-  // memory that this process may use. Taken only as indices are made.
+  BadSampleOptions bad_samples = {};              // what happens with a sample that cannot be made
+  // Bytes for the indices of JPEGs that are decoded more than once, about 2 KB each; 0: none; -1: a sixteenth of the
+  // memory that this process may use. Allocated only as indices are made.
   std::int64_t jpeg_index_memory = -1;
   // The folder in which these indices are kept for later runs over the same files. Absent: `jpeg` in the user's cache
-  // folder (core/user_cache.h), in runs of several epochs and once there are 1 MiB of new ones. "": none is kept or
+  // folder (core/user_cache.h), in runs of several epochs with at least 1 MiB of new indices. "": none are kept or
   // read.
   std::optional<std::string> jpeg_index_directory = {};
-  std::int64_t jpeg_index_disk = std::int64_t{4} << 30;  // bytes that all of them may take in that folder
+  std::int64_t jpeg_index_disk = std::int64_t{4} << 30;  // limit of all index files in that folder, in bytes
   bool autotune = false;                                 // as few workers as the consumer needs; cannot change results
   BatchAllocator* allocator = nullptr;  // memory of the slots; null: 64-byte aligned host memory. Must outlive batches
   std::shared_ptr<WorkerPool> pool = {};  // shared by several iterators; null: one of its own with `workers` threads
@@ -77,7 +78,7 @@ class Iterator {
   // Throws the Error of a bad record when the batch of that record is due, and again at every later call.
   std::optional<Batch> next();
   // Whether next() would return at once (with a batch, at the end, or with an Error); waits for that up to `limit`. For
-  // a consumer that has other things to listen to. In pull mode next() does the work itself: true.
+  // a consumer that also waits for other events. In pull mode next() does the work itself: true.
   bool wait_for(std::chrono::milliseconds limit) const;
 
   // After the batches that next() has returned so far.
@@ -87,7 +88,7 @@ class Iterator {
   void restore(const std::string& path);
   void restore(const IteratorState& state);
 
-  const Schema& columns() const;           // of a batch, with "mask" and, in raw form, "flip"
+  const Schema& columns() const;           // of a batch, with "mask" and, for raw images, "flip"
   std::int64_t batches_per_epoch() const;  // kForever if endless, kUnknown below a filter or a bucket
   ImageTail image_tail() const;
   int workers() const;         // threads in use; 0 in pull mode
@@ -98,14 +99,14 @@ class Iterator {
 
  private:
   friend class DeviceQueue;  // whose batches are released by other threads than the one that calls next()
-  bool has_room() const;     // not every slot is lent
-  void wait_for_room();      // returns at stop(), too
-  void stop();               // for good: next() ends wherever it waits
+  bool has_room() const;     // whether a slot is not lent
+  void wait_for_room();      // also returns at stop()
+  void stop();               // permanently: a waiting next() ends
   struct State;
   std::unique_ptr<State> state_;
 };
 
-// One sample outside any run: sample `index` in the order of epoch `epoch`, exactly as a run delivers it.
+// One sample without a run: sample `index` in the order of epoch `epoch`, exactly as a run delivers it.
 struct Sample {
   std::vector<NamedTensor> columns;  // without the batch extent
   std::uint64_t record = 0;          // of the source

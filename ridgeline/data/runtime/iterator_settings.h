@@ -1,8 +1,8 @@
 // ridgeline/data/runtime/iterator_settings.h
 //
-// The settings of an iterator by name, one row each, for who takes them as text or from another language: Python, C and
-// the command line read this table. C++ has the fields themselves (IteratorOptions). A row more is all that a setting
-// costs there. Functions and constants.
+// The settings of an iterator by name, one row each, for callers that take them as text or from another language:
+// Python, C and the command line read this table. C++ has the fields themselves (IteratorOptions). A new setting costs
+// one more row. Functions and constants.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ struct IteratorSetting {
   std::string_view help;
   ArgType type;
   void (*set)(IteratorOptions& options, const Value& value);
-  // The value of the options; of those that may be absent, any that they do not hold is not told.
+  // The setting's value in `options`; if absent, some value of its type.
   Value (*get)(const IteratorOptions& options);
-  bool may_be_absent = false;                                     // what the absence means, the help says
+  bool may_be_absent = false;                                     // the help says what absence means
   std::int64_t least = std::numeric_limits<std::int64_t>::min();  // of an integer
   bool all_bits = false;  // an integer of 64 bits without a sign: the value has the same bits
 };
 
 std::span<const IteratorSetting> iterator_settings();
-// An Error (usage) names the setting that is meant, or all, for a name that is none.
+// For an unknown name an Error (usage) with the nearest setting, or all.
 const IteratorSetting& iterator_setting(std::string_view name);
 // An Error (usage) names the setting and what is allowed: another type, or a number that is out of range.
 void set(IteratorOptions& options, const IteratorSetting& setting, const Value& value);

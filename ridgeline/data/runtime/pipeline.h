@@ -1,7 +1,7 @@
 // ridgeline/data/runtime/pipeline.h
 //
-// A compiled dataset: the graph after the passes, the tree of its rows, and which of them make a batch. Immutable and
-// shared by all threads of a run; knows nothing of workers, slots or time.
+// A compiled dataset: the graph after the passes, the tree that makes its rows, and which rows make a batch. Immutable
+// and shared by all threads of a run; independent of workers, slots and time.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class Pipeline {
   const DataGraph& graph() const { return graph_; }  // after the passes
   std::uint64_t hash() const { return hash_; }       // of the user's graph
   std::uint64_t seed() const { return seed_; }
-  // The user's sources with their arguments as JSON: tells data sets apart.
+  // The user's sources with their arguments as JSON: identifies the data.
   const std::string& sources() const { return sources_; }
   std::uint64_t records() const { return rows_->records(); }
   const ImageTail& tail() const { return tail_; }
@@ -31,7 +31,7 @@ class Pipeline {
   // Samples of one epoch in their order, before batching.
   const Rows& rows() const { return *rows_; }
 
-  // The graph ends in batches; the rest asks for that.
+  // Whether the graph ends in batches; the functions below require that.
   bool batched() const { return batches_ != nullptr; }
   std::int64_t capacity() const { return batches_->capacity(); }     // most rows of a batch
   std::int64_t batches_per_epoch() const { return order().size(); }  // kForever, kUnknown
@@ -40,14 +40,14 @@ class Pipeline {
   const Schema& columns() const { return columns_; }  // of a batch
   const std::vector<Transform>& batch_operations() const { return batch_operations_; }
   const Node& batch_node() const { return *batch_; }
-  // Whether batches depend on what is in the rows. Then help() looks at some that will be needed soon, for a thread
-  // that has nothing else to do; false where there are none.
+  // Whether batches depend on the contents of rows. Then help() reads some rows that will be needed soon, for a thread
+  // that has nothing else to do; false if there are none.
   bool looks() const { return !looking_.empty(); }
   bool help() const;
-  // The rows of a batch, and how many it has room for.
+  // The rows of a batch; returns how many it has room for.
   std::int64_t rows_of(RowAddress batch, std::vector<RowAddress>& rows) const;
-  // Attempt `attempt` (from 1) to find another sample for a bad row, nobody else's place touched: position p of the
-  // epoch reads what a permutation of its own puts there.
+  // Attempt `attempt` (from 1) to find another sample for a bad row, without changing other rows: position p of the
+  // epoch reads the row that another permutation puts there.
   RowAddress replacement(RowAddress row, int attempt) const;
 
  private:

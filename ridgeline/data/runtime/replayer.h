@@ -1,6 +1,6 @@
 // ridgeline/data/runtime/replayer.h
 //
-// Samples of a dataset outside any run, by their place in an epoch. Owns the compiled pipeline: many samples of one
+// Samples of a dataset without a run, by their position in an epoch. Owns the compiled pipeline: many samples of one
 // dataset cost one compilation. One thread.
 #pragma once
 
@@ -20,12 +20,12 @@ class Replayer {
   explicit Replayer(const Dataset& dataset, IteratorOptions options = {});
   ~Replayer();
 
-  // Sample `index` in the order of epoch `epoch`, exactly as a run delivers it; nullopt behind the last one. A sample
+  // Sample `index` in the order of epoch `epoch`, exactly as a run delivers it; nullopt after the last one. A sample
   // that cannot be made is an Error.
   std::optional<Sample> sample(std::uint64_t epoch, std::uint64_t index) const;
   // Whether there is such a sample.
   bool has(std::uint64_t epoch, std::uint64_t index) const;
-  // What an epoch has: "12 samples", "3 batches".
+  // The size of an epoch: "12 samples", "3 batches".
   std::string extent_of(std::uint64_t epoch) const;
 
  private:

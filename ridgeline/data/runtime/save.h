@@ -1,6 +1,6 @@
 // ridgeline/data/runtime/save.h
 //
-// The consumer that writes a dataset to disk: one epoch of its rows, with all transforms done, into a packed file
+// Writes a dataset to disk: one epoch of its rows, with all transforms done, into a packed file
 // (format/record/packed.h) that the source `packed` reads by memory map.
 #pragma once
 
@@ -19,8 +19,8 @@ struct SaveOptions {
 };
 
 // Rows in the dataset's order, columns as its schema says. The file appears when it is complete. Errors: a dataset that
-// ends in batches or has no known number of rows, bad records (the one with the lowest position), a disk that is full.
-// Returns the number of rows.
+// ends in batches or has no known number of rows, bad records (the one with the lowest position), a full disk. Returns
+// the number of rows.
 std::int64_t save(const Dataset& dataset, const std::string& path, const SaveOptions& options = {});
 
 }  // namespace ridgeline::data

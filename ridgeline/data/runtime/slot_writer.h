@@ -1,8 +1,8 @@
 // ridgeline/data/runtime/slot_writer.h
 //
-// What is inside a batch slot: where columns lie, how a row gets there, what happens to bad rows and how rows of
-// different shapes become one block. Knows nothing of workers and order, which are the ring's (slots.h). Immutable:
-// many workers write rows of one slot at a time.
+// Fills a batch slot: where columns are, how a row is written, what happens to bad rows and how rows of different
+// shapes become one block. Workers and order are the ring's matter (slots.h). Immutable: many workers write rows of one
+// slot at a time.
 #pragma once
 
 #include <exception>
@@ -16,7 +16,7 @@
 
 namespace ridgeline::data {
 
-// One batch in preparation, ready, or lent. Fields are guarded by SlotRing's mutex where not said otherwise.
+// One batch in preparation, ready, or lent. Fields are guarded by SlotRing's mutex unless said otherwise.
 struct Slot {
   enum class State { free, opening, filling, ready, lent } state = State::free;
   std::uint64_t sequence = 0;  // of this run
@@ -33,7 +33,7 @@ struct Slot {
 
   void* memory = nullptr;
   std::vector<Tensor> columns;  // views of `memory`; each worker writes its own rows
-  // Of padded columns: one value a row, with its extents, and the batch made of them.
+  // Of padded columns: one value for each row, with its extents, and the batch made of them.
   struct Value {
     std::vector<std::uint8_t> bytes;
     std::vector<std::int64_t> dims;
@@ -49,14 +49,14 @@ class SlotWriter {
   std::size_t slot_bytes() const { return bytes_; }
   std::size_t columns() const { return layout_.size(); }
 
-  // Makes room for batch {slot.epoch, slot.index}: its rows, no row written.
+  // Prepares the slot for batch {slot.epoch, slot.index}; writes no row.
   void open(Slot& slot) const;
-  // Before rows begin to end - 1 are filled, where they are cheap.
+  // Prefetches for rows begin to end - 1, if rows are cheap.
   void prefetch(const Slot& slot, std::size_t begin, std::size_t end, Scratch& scratch) const;
-  // One row; what was bad about it goes to `bad`. Throws under the policy raise.
+  // Writes one row; if it is bad, adds to `bad`. Throws under the policy raise.
   void fill_row(Slot& slot, std::size_t row, Scratch& scratch, std::vector<BadSample>& bad) const;
-  // When all rows are there: padded columns are put together, operations of whole batches run, and without pad_last
-  // what is no sample goes.
+  // When all rows are written: joins padded columns, runs operations of whole batches and, without pad_last, removes
+  // rows that are not samples.
   void finish(Slot& slot) const;
 
  private:
@@ -71,7 +71,7 @@ class SlotWriter {
   std::vector<SlotColumn> layout_;  // mask is the last column
   std::vector<std::unique_ptr<BatchStep>> batch_steps_;
   std::size_t bytes_ = 0;
-  std::size_t padded_limit_ = 0;  // most bytes that a padded column of a batch may take
+  std::size_t padded_limit_ = 0;  // limit of a padded column of a batch, in bytes
 };
 
 }  // namespace ridgeline::data

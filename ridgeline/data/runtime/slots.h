@@ -1,8 +1,8 @@
 // ridgeline/data/runtime/slots.h
 //
 // The ring between workers and consumer: batch slots with memory allocated once, filled in place by any number of
-// workers, delivered in order, lent out and reused. Held in bytes, not in batches. Epochs follow each other without a
-// border: the next one's batches are prepared as soon as slots are free.
+// workers, delivered in order, lent out and reused. Limited in bytes, not in batches. Epochs follow each other without
+// a pause: the next one's batches are prepared as soon as slots are free.
 //
 // Owned by the Iterator and by every Batch that is still lent; stop() detaches it from its workers.
 #pragma once
@@ -29,16 +29,17 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   ~SlotRing() override;
 
   void start();
-  // No worker touches the ring afterwards; lent batches stay valid, a next() on another thread ends. Within a sample's
-  // time.
+  // After it no worker uses the ring; lent batches stay valid, a next() on another thread ends. Takes at most the time
+  // of one sample.
   void stop();
-  // The next slot, now lent; null at the end. Throws what a worker met in it, and where every slot is lent.
+  // The next slot, now lent; null at the end. Throws the exception of a worker that filled it, and an Error if every
+  // slot is lent.
   Slot* next();
   // Whether next() would return at once; waits for that up to `limit`.
   bool wait_for(std::chrono::milliseconds limit);
   bool stopped() const { return stopping_; }
-  bool has_room() const;  // not every slot is lent
-  void wait_for_room();   // until then, or until it is stopped
+  bool has_room() const;  // whether a slot is not lent
+  void wait_for_room();   // until has_room() or stop()
   void release(Slot* slot);
   bool work(int worker) override;
 
@@ -76,22 +77,22 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   BatchAllocator* allocator_;
   Trace* trace_;
   SlotWriter writer_;
-  std::unique_ptr<JpegIndices> indices_;           // null where no record comes twice
-  std::atomic<bool> save_due_{false};              // the indices of the first epoch are there
-  bool saved_ = false;                             // or will be; the worker that opens batches
-  std::vector<std::unique_ptr<Scratch>> scratch_;  // one a worker
+  std::unique_ptr<JpegIndices> indices_;           // null if no record is read twice
+  std::atomic<bool> save_due_{false};              // the indices of the first epoch are complete
+  bool saved_ = false;                             // or is being saved; used by the worker that opens batches
+  std::vector<std::unique_ptr<Scratch>> scratch_;  // one per worker
   std::size_t rows_at_once_ = 1;                   // that a worker claims
   std::vector<Slot> slots_;
 
   std::atomic<bool> stopping_{false};
   mutable std::mutex mutex_;
-  std::condition_variable ready_;  // the slot the consumer waits for, or any that came back
+  std::condition_variable ready_;  // the slot that the consumer waits for is ready, or one was returned
   std::deque<Slot*> filling_;      // by sequence
-  // The next batch to open. One worker at a time opens: epochs end where the pipeline says so.
+  // The next batch to open. One worker at a time opens batches, since the pipeline decides where epochs end.
   bool opening_ = false;
   std::uint64_t next_epoch_ = 0, next_index_ = 0;
   std::uint64_t next_open_ = 0;       // sequence numbers
-  std::optional<std::uint64_t> end_;  // the first sequence number that is not there, once known
+  std::optional<std::uint64_t> end_;  // one past the last sequence number, once known
   std::int64_t epochs_ = 0;           // of this run; kForever
   std::uint64_t next_deliver_ = 0;
   IteratorState position_;     // after what was delivered
@@ -102,7 +103,7 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   double idle_before_ = 0;
 };
 
-// What a Batch holds: the ring stays as long as a batch of it is lent.
+// What a Batch owns: keeps the ring alive as long as one of its batches is lent.
 class BatchLease {
  public:
   BatchLease(std::shared_ptr<SlotRing> ring, Slot* slot) : ring_(std::move(ring)), slot_(slot) {}

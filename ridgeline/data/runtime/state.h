@@ -1,7 +1,7 @@
 // ridgeline/data/runtime/state.h
 //
-// Where a consumer stands in a dataset: enough to go on elsewhere, with any number of workers, with the very batch
-// that would have come next. Counts delivered batches, never prepared ones. A value of some hundred bytes.
+// A consumer's position in a dataset: enough to continue elsewhere, with any number of workers, with exactly the next
+// batch. Counts delivered batches, never prepared ones. A value of about a hundred bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace ridgeline::data {
 struct IteratorState {
   std::uint64_t graph_hash = 0;
   std::uint64_t seed = 0;
-  std::uint64_t records = 0;  // of the source, when saved: other data under the same graph is refused
+  std::uint64_t records = 0;  // of the source when saved: data of another size are refused
   std::uint64_t epoch = 0;
   std::uint64_t delivered = 0;  // batches of this epoch already consumed
   friend bool operator==(const IteratorState&, const IteratorState&) = default;

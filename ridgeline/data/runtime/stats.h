@@ -1,7 +1,7 @@
 // ridgeline/data/runtime/stats.h
 //
-// Where the time of a run went, per stage and for the two ends of the batch ring. Counted by the workers without locks;
-// a snapshot may be taken at any time.
+// Where the time of a run went, for each stage and for the consumer and the workers. Counted by the workers without
+// locks; a snapshot may be taken at any time.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ struct RunStats {
   std::uint64_t batches = 0;         // delivered
   int workers = 0;                   // that may work now
   std::int64_t bad_samples = 0;      // skipped or replaced
-  std::int64_t jpeg_indices = 0;     // kept, and the memory that they take
+  std::int64_t jpeg_indices = 0;     // kept in memory, and their bytes
   std::int64_t jpeg_index_bytes = 0;
-  std::int64_t jpeg_indices_on_disk = 0;  // that an earlier run left
+  std::int64_t jpeg_indices_on_disk = 0;  // indices from an earlier run
 
   // One line when the consumer waited for more than a twentieth of the time ("" otherwise): how much, which stage
   // takes most, what would help.

@@ -1,11 +1,10 @@
 // ridgeline/data/runtime/tuner.h
 //
-// Chooses how many workers fill batches and how many batches are in preparation, from what the consumer waits. It can
-// change speed, never results: those depend on no number of workers. One thread at a time (the ring's mutex).
+// Chooses how many workers fill batches and how many batches are in preparation, from the time that the consumer waits.
+// Changes speed, never results, which do not depend on the number of workers. One thread at a time (the ring's mutex).
 //
-// The rule: every window of batches, if the consumer waited for more than a twentieth of the time, one more worker and
-// one more slot; after four windows without any waiting, one worker less, but never again down to a number that made it
-// wait.
+// The rule, for every window of batches: if the consumer waited for more than a twentieth of the time, one more worker
+// and one more slot; after four windows without waiting, one worker fewer, but never again a number that made it wait.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +25,8 @@ class Tuner {
   int workers() const { return workers_; }
   int slots() const { return slots_; }
 
-  // After every delivered batch: time since the run began and time waited so far. True if something changed.
+  // Call after every delivered batch with the time since the run began and the time waited so far. True if something
+  // changed.
   bool delivered(double seconds, double waited) {
     if (!on_ || ++batches_ < kWindow) return false;
     const double time = seconds - window_seconds_, wait = waited - window_waited_;

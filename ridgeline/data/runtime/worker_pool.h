@@ -19,7 +19,7 @@ namespace ridgeline::data {
 
 class WorkerPool {
  public:
-  // Someone with work. Must not throw.
+  // A source of work. Must not throw.
   class Client {
    public:
     virtual ~Client() = default;
@@ -37,7 +37,7 @@ class WorkerPool {
   void add(Client* client);
   // Returns when no worker is inside client->work() any more.
   void remove(Client* client);
-  // There may be work again.
+  // Tells workers that there may be work again.
   void wake();
   // Time that workers have spent without work, summed.
   double idle_seconds() const { return static_cast<double>(idle_.load(std::memory_order_relaxed)) * 1e-9; }

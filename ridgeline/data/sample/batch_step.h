@@ -1,6 +1,6 @@
 // ridgeline/data/sample/batch_step.h
 //
-// An operation on a whole batch (an operation of the batch node): runs once, when all its rows are there, on the worker
+// An operation on a whole batch (an operation of the batch node): runs once, when all its rows are made, on the worker
 // that finished the last one.
 #pragma once
 

@@ -1,7 +1,7 @@
 // ridgeline/data/sample/cell.h
 //
 // One column of one row in flight: borrowed memory with type and extents. A source points it at a record, steps point
-// it at their output, and the batch copies it to its place unless it is there already.
+// it at their output, and the batch copies the value unless it is already in its place.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace ridgeline::data {
 struct Cell {
   static constexpr int kMaxRank = 4;
   const std::uint8_t* data = nullptr;
-  std::size_t bytes = 0;  // of all elements, gaps not counted
+  std::size_t bytes = 0;  // of all elements, without gaps
   DType dtype = DType::u8;
   int rank = 0;
   std::array<std::int64_t, kMaxRank> dims{};

@@ -1,8 +1,9 @@
 // ridgeline/data/sample/geometry.h
 //
-// What was done to an image's geometry, as text: for whoever moves masks, key points or boxes of another kind by the
-// same numbers. A line a step, its name and numbers, which read back to the same doubles; a step that did nothing to
-// this image (a flip that was not drawn) has none. Operations and arguments are those of torchvision's functionals:
+// What was done to an image's geometry, as text: for users who apply the same changes to masks, key points or other
+// boxes. One line for each step, with its name and numbers, which parse back to the same doubles; a step that did
+// nothing to this image (a flip that was not drawn) has no line. Operations and arguments are those of torchvision's
+// functionals:
 //
 //   size H W                        of the picture as it came; always the first line
 //   exif K                          stored as Exif's orientation K (2 to 8), and turned upright
@@ -27,7 +28,7 @@
 
 namespace ridgeline::data {
 
-// Nothing where nobody records.
+// Does nothing if geometry is not recorded.
 void record_geometry(Frame& frame, std::string_view op, std::span<const double> numbers);
 inline void record_geometry(Frame& frame, std::string_view op, std::initializer_list<double> numbers = {}) {
   record_geometry(frame, op, std::span<const double>(numbers.begin(), numbers.size()));

@@ -1,6 +1,6 @@
 // ridgeline/data/sample/record.h
 //
-// What a source reads, and what is known of a row that is made of it.
+// What a source reads, and what is known of a row made from it.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ struct Record {
   std::unique_ptr<Work> work;
 };
 
-// What random draws and reports about a row go by: the record it was made from, in its own epoch. Joins number the
-// records of their inputs one after the other.
+// Identifies a row for random draws and reports: the record that it was made from, and its epoch. Joins number the
+// records of their inputs consecutively.
 struct RowInfo {
   std::uint64_t epoch = 0;
   std::uint64_t record = 0;

@@ -1,7 +1,7 @@
 // ridgeline/data/sample/scratch.h
 //
-// What one thread needs while it makes rows: decoders, buffers for what lies between two steps, counters. Never shared
-// by two threads at a time.
+// What one thread needs while it makes rows: decoders, buffers for values between steps, counters. Never shared by two
+// threads at a time.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace ridgeline::data {
 
-// The parts of the work that are timed apart.
+// The stages of the work that are timed separately.
 enum class Part { read, decode, pixels };
 inline constexpr int kParts = 3;
 
@@ -30,7 +30,7 @@ struct alignas(64) Counters {
   void add(Part part, std::uint64_t ns, std::uint64_t n, std::uint64_t b);
 };
 
-// What an order node looked up last (a permutation), so that not every row asks for it under a lock.
+// What an order node looked up last (a permutation), so that not every row needs the lock.
 struct Memo {
   std::shared_ptr<const void> value;
   std::uint64_t epoch = 0;
@@ -38,9 +38,9 @@ struct Memo {
 
 struct Workspace;
 
-// A row that a node with several readers has made, for which row of the consumer. Readers that ask for different rows
-// at one time (one of them through a shuffle) have their cells in memory apart: `below`, instead of the places of the
-// nodes below, for all but the first.
+// The row that a node with several readers made last, and for which row of the consumer. Readers that ask for different
+// rows at the same time (one of them through a shuffle) need separate memory: all except the first use `below` instead
+// of the places of the nodes below.
 struct SharedRow {
   std::uint64_t serial = 0, epoch = 0, position = 0, row_epoch = 0, row_record = 0;
   const std::vector<image::ObjectBox>* objects = nullptr;
@@ -51,10 +51,10 @@ struct SharedRow {
 // The working memory of one node of the tree (its "place"). Cells point into it: it never moves.
 struct Workspace {
   Record record;
-  std::vector<std::uint8_t> buffers[2];  // values between steps, in turn
+  std::vector<std::uint8_t> buffers[2];  // values between steps, used in turn
   std::vector<image::ObjectBox> boxes;   // carried through the steps of a map
-  std::vector<std::int32_t> box_labels;  // beside them
-  std::vector<float> box_values;         // the boxes as a column
+  std::vector<std::int32_t> box_labels;  // their labels
+  std::vector<float> box_values;         // the boxes, as a column
   std::vector<Cell> cells;
   std::vector<void*> targets;
   std::uint8_t flip = 0;
@@ -79,7 +79,7 @@ struct Scratch {
   std::uint64_t serial = 0;  // counts the consumer's rows
   std::chrono::steady_clock::time_point mark;
 
-  // Rows that cost less than a look at the clock: only every 16th is timed and stands for all of them.
+  // For rows cheaper than reading the clock: only every 16th is timed and counts for all of them.
   static constexpr std::uint64_t kSampled = 16;
   bool cheap = false;
   bool timed = true;

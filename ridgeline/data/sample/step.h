@@ -14,11 +14,11 @@ namespace ridgeline::data {
 
 struct Frame;
 
-// What takes the rows of a resize as they are made (resize_write): the image between the two steps is never in memory.
+// Takes the rows of a resize as they are made (resize_write): the image between the two steps is never stored.
 class RowTail {
  public:
   virtual ~RowTail() = default;
-  // Runs the prepared resizer on `part` and makes frame.cell of its rows. Clears frame.tail.
+  // Runs the prepared resizer on `part` and makes frame.cell from its rows. Clears frame.tail.
   virtual void resample(Frame& frame, image::Resizer& resizer, const image::ImageView& part) const = 0;
 };
 
@@ -27,21 +27,21 @@ struct Frame {
   Cell cell;
   RowInfo row;                                      // the counter of random draws, and the record's objects
   std::vector<image::ObjectBox>* boxes = nullptr;   // carried along by geometric steps; null: none
-  std::vector<std::int32_t>* box_labels = nullptr;  // beside the boxes; null: none
-  std::string* geometry = nullptr;                  // where geometric steps say what they did; null: nowhere
+  std::vector<std::int32_t>* box_labels = nullptr;  // labels of the boxes; null: none
+  std::string* geometry = nullptr;                  // where geometric steps record what they did; null: not recorded
   std::size_t place = 0;                            // of the column's workspace in the scratch
   Workspace* work = nullptr;
-  std::uint8_t* slot = nullptr;  // where the value ends; set while the last writing step runs
+  std::uint8_t* slot = nullptr;  // the value's place in the batch; set while the last writing step runs
   std::size_t slot_bytes = 0;
-  const RowTail* tail = nullptr;  // takes what the resize at the end of the step gives, and the slot; null: nothing
+  const RowTail* tail = nullptr;  // takes the rows of the resize at the end of the step, and the slot; null: none
   int turn = 0;
 
   image::ImageView view() const { return view_of(cell); }
   void set(const image::ImageView& view) { cell = image_cell(view); }
   std::span<const std::uint8_t> encoded() const { return {cell.data, cell.bytes}; }
-  // Where a step writes `bytes`: into the batch if it is the last one, else into a buffer that is not its input.
+  // Where a step writes `bytes` bytes: into the batch if it is the last one, else into a buffer other than its input.
   std::uint8_t* output(std::size_t bytes);
-  // The draws of this row under a step's key.
+  // The random numbers of this row for a step's key.
   SampleRandom random(PhiloxKey key) const { return {key, row.epoch, row.record}; }
 };
 
@@ -49,7 +49,7 @@ class Step {
  public:
   virtual ~Step() = default;
   virtual void run(Frame& frame, Scratch& scratch) const = 0;
-  // Whether it can make the value anew. Those that cannot are passed over when the last writer is looked for.
+  // Whether it may write a new value. Steps that never do are skipped when looking for the last writer.
   virtual bool writes() const { return true; }
 };
 
@@ -77,7 +77,7 @@ inline image::ImageView packed(const std::uint8_t* data, image::Size size, int c
   return {data, size.height, size.width, channels, static_cast<std::ptrdiff_t>(size.width) * channels};
 }
 
-// One value for all channels, or three.
+// `fill` has one value for all channels, or three.
 inline image::Colour colour_of(const Integers& fill) {
   const auto at = [&](std::size_t i) { return static_cast<std::uint8_t>(fill[i]); };
   return {at(0), at(fill.size() / 2), at(fill.size() - 1)};

@@ -31,7 +31,7 @@ struct AnnotatedFile {
 
 struct AnnotatedFiles {
   std::vector<std::string> class_names;
-  std::vector<std::string> annotations;  // the files that were read to know all this
+  std::vector<std::string> annotations;  // the annotation files that were read
   std::vector<AnnotatedFile> files;
 };
 

@@ -1,7 +1,7 @@
 // ridgeline/data/set/coco.h
 //
 // COCO's instances_*.json: images, categories, and annotations that join them. (cocodataset.org, "Data format".)
-// Segmentations are read over, so that a large file takes memory for its boxes only.
+// Segmentations are skipped, so that a large file takes memory only for its boxes.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ struct CocoOptions {
 };
 
 // The images in the order of the file, with paths below `image_directory`. Labels count the categories from 0 in the
-// order of their ids, which have gaps; those of a file are its annotations' categories, each once, ascending. A box of
-// no width or height (COCO has some) counts as label only. Errors name file, the list and the place in it:
+// order of their ids, which have gaps; those of a file are its annotations' categories, each once, ascending. A box
+// without width or height (COCO has some) counts only as a label. Errors name the file, the list and the index in it:
 // "[coco] FILE: annotations[12]: 'image_id' 391895 is no image's id".
 AnnotatedFiles read_coco(const std::string& path, const std::string& image_directory, const CocoOptions& options = {});
 

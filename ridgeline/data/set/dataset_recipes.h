@@ -1,7 +1,7 @@
 // ridgeline/data/set/dataset_recipes.h
 //
-// The data sets that have a name: which files are expected under a root, which reader reads them, what the classes are
-// called. A table; the readers know nothing of it.
+// The standard data sets (cifar10, mnist, ...): which files are expected under a root, which reader reads them, what
+// their classes are called. A table; the readers do not know it.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +26,19 @@ enum class RecipeReader : std::uint8_t {
 
 struct RecipeSplit {
   std::string name;  // "train", "val", "test", ...
-  // In the reader's order. "a|b": either name will do, the first that is there.
+  // In the reader's order. "a|b": the first of these names that exists.
   std::vector<std::string> files;
-  std::int64_t records = 0;  // of the set as published; 0 where copies differ
+  std::int64_t records = 0;  // of the set as published; 0 if copies differ
 };
 
 struct DatasetRecipe {
   std::string name;
   RecipeReader reader;
-  std::string class_names;                // a set of class_names.h; "": the files tell
-  std::vector<std::string> subfolders{};  // where archives unpack to: looked into behind the root itself
+  std::string class_names;                // a set of class_names.h; "": taken from the files
+  std::vector<std::string> subfolders{};  // where archives unpack to: searched after the root itself
   std::vector<RecipeSplit> splits{};
   int label_base = 0;       // the label of the first class in the files
-  bool transposed = false;  // pictures lie on their side, rows and columns exchanged (EMNIST)
+  bool transposed = false;  // pictures are stored with rows and columns exchanged (EMNIST)
 };
 
 // In the order of the table.
@@ -55,7 +55,7 @@ struct RecipeFiles {
 // unknown split one that names the others: "[recipe] cifar10: DIR has no data_batch_3.bin ...".
 RecipeFiles find_recipe_files(const DatasetRecipe& recipe, std::string_view split, const std::string& root);
 
-// Files and labels of a set whose reader gives them: flowers102, manifest, voc, coco.
+// Files and labels of a set whose reader returns such a list: flowers102, manifest, voc, coco.
 AnnotatedFiles read_annotated_split(const DatasetRecipe& recipe, std::string_view split, const std::string& root);
 
 }  // namespace ridgeline

@@ -12,18 +12,18 @@
 namespace ridgeline {
 
 struct ManifestOptions {
-  // Lines of another usage are left out; case does not matter.
+  // Lines with another usage are left out; case does not matter.
   std::string usage = "train";
-  // The names of the classes, in the order of their labels; files of none of them are left out. Empty: all names of the
-  // usage, sorted.
+  // The names of the classes, in the order of their labels; files of other classes are left out. Empty: all names of
+  // that usage, sorted.
   std::vector<std::string> class_names;
-  // Where relative sources count from. Empty: the current folder, as MindData does.
+  // The folder of relative sources. Empty: the current folder, as MindData does.
   std::string root;
 };
 
 // Of every line "source", "usage" and "annotation" are read, and of an annotation "name"; lines of usage "inference"
-// need no annotation. No file that fits is an Error, and so are missing and mistyped keys: "[manifest] FILE: line 3:
-// ...".
+// need no annotation. Having no matching file is an Error, and so are missing and mistyped keys: "[manifest] FILE: line
+// 3: ...".
 AnnotatedFiles read_manifest(const std::string& path, const ManifestOptions& options = {});
 
 }  // namespace ridgeline

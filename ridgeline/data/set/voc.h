@@ -19,7 +19,7 @@ struct VocOptions {
 };
 
 // The files of a split, in the list's order. Labels are the classes of a file's objects, each once, ascending. Boxes:
-// VOC counts pixels from 1 and includes the last; here edges count from 0 (AnnotatedBox). A corner of 0 reads as 1.
+// VOC counts pixels from 1 and includes the last; here edges count from 0 (AnnotatedBox). A corner at 0 is read as 1.
 // Errors: "[voc] FILE: byte 431: ...", for missing elements, unknown classes, and boxes without area.
 AnnotatedFiles read_voc(const std::string& root, const std::string& split, const VocOptions& options = {});
 

@@ -15,23 +15,23 @@ namespace ridgeline::data {
 
 // A dataset of one source node.
 Dataset source_dataset(std::string op, Args args);
-// The same over a source that need not be opened any more; `args` are complete.
+// The same for a source that is already open; `args` are complete.
 Dataset source_dataset(std::string op, Args args, FunctionRef<std::unique_ptr<Source>(const Node&)> open);
 
 ArgSpec text_arg(const char* name, const char* doc, const char* fallback);
-ArgSpec place_arg(const char* name, const char* doc);  // a text that must be given, where data lies
+ArgSpec place_arg(const char* name, const char* doc);  // a required text: the path of data
 ArgSpec texts_arg(const char* name, std::string doc, Texts fallback = {});
 ArgSpec flag_arg(const char* name, const char* doc, bool fallback);
 ArgSpec count_arg(const char* name, const char* doc, std::int64_t fallback = 0);
 ArgSpec files_arg();
 ArgSpec num_classes_arg();
 
-// files is not empty.
+// An Error if the argument files is empty.
 void check_files(const Node& node);
-// label_base, a whole number, is one that labels of 32 bits can have.
+// An Error unless the argument label_base is possible for labels of 32 bits.
 void check_label_base(const Node& node);
 
-// image as encoded bytes, and label, i32.
+// The columns image, of encoded bytes, and label, i32.
 Column encoded_image();
 Column class_label();
 

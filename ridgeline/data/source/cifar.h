@@ -18,7 +18,7 @@ enum class CifarKind { cifar10, cifar100, cifar100_coarse };
 Dataset Cifar(std::vector<std::string> files, CifarKind kind = CifarKind::cifar10);
 // NOLINTEND(readability-identifier-naming)
 
-// What one of their records is.
+// The columns of one of their records.
 Schema cifar_columns();
 SourceEntry cifar_source();
 

@@ -26,24 +26,25 @@ struct ClassFolderOptions {
   bool recursive = true;                  // files in folders below the class's, too
 };
 
-// Files below each class folder whose lower-cased name ends in one of `extensions`; droppings are left out, links are
-// followed. A missing directory, one without class folders or with nothing but parts in the place of classes, a class
-// without files, and a folder that cannot be listed or that holds itself through a link are Errors that name the path.
+// Files below each class folder whose lower-cased name ends in one of `extensions`; files that systems leave behind
+// (is_dropping) are left out, links are followed. Errors that name the path: a missing directory, one without class
+// folders or with only splits (train, val) in place of classes, a class without files, a folder that cannot be listed
+// or that contains itself through a link.
 ClassFolders list_class_folders(const std::string& dir, const std::vector<std::string>& extensions,
                                 const ClassFolderOptions& options = {});
 
-// The same of a tree that was read before, which gives its paths away. Classes may be without files, and folders that
-// could not be listed are passed over: the two below tell of them, before the paths are taken.
+// The same for a tree that was read before, whose paths are moved out. Classes may have no files, and folders that
+// could not be listed are skipped: call the two functions below before, to report them.
 ClassFolders take_class_folders(FolderTree& tree, const std::vector<std::string>& classes = {});
-// The Errors of list_class_folders about what is inside the folder, but for classes without files.
+// The Errors of list_class_folders about the folder's contents, except for classes without files.
 void check_class_folders(const FolderTree& tree, const std::vector<std::string>& extensions,
                          const std::vector<std::string>& classes = {});
-// What list_class_folders says of the first class without files; "" where there is none.
+// The message of list_class_folders about the first class without files; "" if there is none.
 std::string empty_class_folder(const FolderTree& tree, const std::vector<std::string>& extensions,
                                const std::vector<std::string>& classes = {});
 
-// Why folders of these names and shapes are parts of a data set (or folders of such) and no classes, and what would be
-// right; "" where they may well be classes.
+// Why these folders are the splits of a data set (or contain them) rather than classes, and which path would be right;
+// "" if they may be classes.
 std::string parts_instead_of_classes(const FolderTree& tree);
 
 }  // namespace ridgeline::data

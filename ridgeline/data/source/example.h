@@ -18,7 +18,7 @@ struct SourceEntry;  // source/source_entry.h
 struct ExamplesOptions {
   std::string schema = "";                // JSON file with types and shapes; empty: as the first record shows them
   std::vector<std::string> columns = {};  // that are read; empty: all
-  std::string label = "";                 // the column of these that holds the class: comes as label, i32; empty: none
+  std::string label = "";                 // the one of these that holds the class: becomes label, i32; empty: none
   std::int64_t label_base = 0;            // subtracted from stored labels
   std::int64_t num_classes = 0;           // labels outside are errors; 0: unknown
   RecordFileOptions record_files = {};

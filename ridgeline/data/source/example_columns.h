@@ -1,7 +1,7 @@
 // ridgeline/data/source/example_columns.h
 //
-// Which columns of a tf.train.Example an `example` node reads, and as what: its arguments columns, label, label_base
-// and num_classes over a schema.
+// Which columns of a tf.train.Example an `example` node reads, and with which types: its arguments columns, label,
+// label_base and num_classes applied to a schema.
 #pragma once
 
 #include <string>
@@ -15,15 +15,15 @@ namespace ridgeline::data {
 // Immutable: any thread may read.
 class ExampleColumns {
  public:
-  // Unknown columns, lists of texts and a label that is no single integer are Errors.
+  // Unknown columns, lists of texts and a label that is not a single integer are Errors.
   ExampleColumns(const Node& node, ExampleSchema layout);
 
   const Schema& schema() const { return schema_; }
   const ExampleSchema& layout() const { return layout_; }
   bool has_label() const { return label_ != kNone; }
-  // The cells of one row; texts are views of `bytes`, numbers lie in the record.
+  // The cells of one row; texts are views of `bytes`, numbers are stored in the record.
   void read(std::span<const std::uint8_t> bytes, Record& record) const;
-  // The class alone. Only with has_label().
+  // Only the class. Requires has_label().
   std::int64_t label(std::span<const std::uint8_t> bytes) const;
 
  private:

@@ -1,7 +1,7 @@
 // ridgeline/data/source/folder_tree.h
 //
-// What lies in a folder and below it, links followed: listed once, for training and for the tools alike. Looks at
-// names only.
+// The contents of a folder and its subfolders, links followed: listed once, for training and for the tools. Reads only
+// names.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,17 @@
 
 namespace ridgeline::data {
 
-// Ends of the names of files that are images, in lower case, those of image::decoded_formats(): what ImageFolder and
-// the tools read.
+// Lower-case endings of image files, those of image::decoded_formats(): what ImageFolder and the tools read.
 const std::vector<std::string>& image_extensions();
-// ".jpg" of "photo.JPG"; "" where there is none.
+// ".jpg" for "photo.JPG"; "" if there is none.
 std::string ending_of(std::string_view path);
 
-// A name that no data has: hidden ones (".DS_Store", ".ipynb_checkpoints", "._a.jpg"), and what file systems and
-// programs drop ("Thumbs.db", "__MACOSX", "@eaDir", "lost+found").
+// A name that data files do not have: hidden ones (".DS_Store", ".ipynb_checkpoints", "._a.jpg"), and what file systems
+// and programs leave behind ("Thumbs.db", "__MACOSX", "@eaDir", "lost+found").
 bool is_dropping(std::string_view name);
 
 struct FolderTree {
-  // Something that is there and cannot be read.
+  // An entry that cannot be read.
   struct Fault {
     enum class Kind {
       other,   // neither file nor folder: "is a link to nothing", "is a FIFO"
@@ -32,7 +31,7 @@ struct FolderTree {
     Kind kind = Kind::other;
     std::string problem;
   };
-  // Left out by its name. Folders are not entered, their entries are counted.
+  // An entry left out because of its name. Such folders are not entered, but their entries are counted.
   struct Dropping {
     std::string path;
     bool folder = false;
@@ -41,12 +40,12 @@ struct FolderTree {
 
   std::string path, name;
   std::vector<FolderTree> folders;  // by name
-  std::vector<std::string> images;  // paths, in no order: who needs one sorts
-  std::vector<std::string> files;   // paths of all others, in no order
+  std::vector<std::string> images;  // paths, unsorted
+  std::vector<std::string> files;   // paths of all others, unsorted
   std::vector<Dropping> droppings;  // of this folder
-  std::vector<Fault> faults;        // of this folder; that of a folder below that is closed is there, in its own
+  std::vector<Fault> faults;        // of this folder; a closed subfolder's fault is in its own list
 
-  std::int64_t images_below() const;  // its own and those of all folders below
+  std::int64_t images_below() const;  // images of this folder and all folders below
 };
 
 struct FolderTreeOptions {
@@ -55,8 +54,8 @@ struct FolderTreeOptions {
   bool recursive = true;                  // below the first level, too
 };
 
-// A folder that holds itself through a link is listed once, and closed where it comes again. The folder itself must be
-// there; that it cannot be listed is its fault.
+// A folder that contains itself through a link is listed once, and closed where it recurs. `dir` must exist; if it
+// cannot be listed, that is one of its faults.
 FolderTree read_folder_tree(const std::string& dir, const FolderTreeOptions& options = {});
 
 }  // namespace ridgeline::data

@@ -161,7 +161,7 @@ class StreamSource : public Source {
   mutable std::mutex mutex_;
   mutable std::function<std::vector<Tensor>()> next_row_;
   mutable std::uint64_t next_ = 0;               // of the row that it gives next
-  mutable std::map<std::uint64_t, Kept> kept_;   // by index: passed over, or delivered
+  mutable std::map<std::uint64_t, Kept> kept_;   // by index: skipped, or delivered
   mutable std::deque<std::uint64_t> delivered_;  // those of kept_, in their order
   mutable std::int64_t delivered_bytes_ = 0;
   // A stream that is read in order would do without them: a sixteenth of the memory, as for JPEG indices.

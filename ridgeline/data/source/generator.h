@@ -1,6 +1,6 @@
 // ridgeline/data/source/generator.h
 //
-// Rows from the user's own code (ir/generators.h).
+// Rows from user code (ir/generators.h).
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace ridgeline::data {
 struct SourceEntry;  // source/source_entry.h
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
-// Rows from code of the user's own, by the name that register_generator or register_stream (ir/generators.h) got.
+// Rows from user code, by the name given to register_generator or register_stream (ir/generators.h).
 Dataset FromGenerator(const std::string& name);
 Dataset FromStream(const std::string& name);
 // NOLINTEND(readability-identifier-naming)

@@ -10,12 +10,12 @@
 
 namespace ridgeline::data {
 
-// `whole`: a node that gives more of the columns, whose files both read; null: nothing is open.
+// `whole`: a node with more of the columns, whose open files this one shares; null: none.
 std::shared_ptr<SourceHandle> make_source_handle(const Node* whole);
 // The handle of a source that is open already.
 std::shared_ptr<SourceHandle> handle_of_open(std::unique_ptr<Source> open);
 
-// The rules of every source node. Where a node has no handle, what only files tell is NotOpened.
+// The rules of all source nodes. For a node without a handle, what only files tell throws NotOpened.
 Schema columns_of_source(const Node& node);
 std::int64_t records_of_source(const Node& node);
 

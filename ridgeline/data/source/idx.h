@@ -18,7 +18,7 @@ struct SourceEntry;  // source/source_entry.h
 // extents are part of the schema.
 struct IdxOptions {
   std::int64_t label_base = 0;  // subtracted from stored labels
-  bool transposed = false;      // pictures lie on their side (EMNIST)
+  bool transposed = false;      // pictures are stored with rows and columns exchanged (EMNIST)
   std::vector<std::string> class_names = {};
 };
 Dataset Idx(const std::string& images, const std::string& labels, IdxOptions options = {});

@@ -25,7 +25,7 @@ struct ImageFolderOptions {
   std::vector<std::int64_t> labels = {};
 };
 Dataset ImageFolder(const std::string& dir, ImageFolderOptions options = {});
-// The same of a folder that was listed before with these options: it is not listed again.
+// The same for a folder that was already listed with these options.
 Dataset ImageFolder(const std::string& dir, ImageFolderOptions options, std::shared_ptr<const ClassFolders> listed);
 // NOLINTEND(readability-identifier-naming)
 

@@ -17,26 +17,27 @@ struct ManifestColumn {
   std::string name;
   DType dtype = DType::bytes;
   bool list = false;         // any number of values
-  bool names_class = false;  // texts that name a class, of which dtype, i32, is the label
+  bool names_class = false;  // names of classes, which become labels of type dtype, i32
 };
 
 // "label:i32", "label:class", "box:f32[]", "file" (bytes); in "time:start:i64" the last colon counts. Errors name the
 // op and the text.
 std::vector<ManifestColumn> parse_manifest_columns(const std::string& op, const std::vector<std::string>& texts);
 
-// The columns as a schema; where `image` names one, it comes first, as the bytes of that file, in whose place a column
-// of names called image stands no more.
+// The columns as a schema; if `image` names one, the bytes of its files come first as column image, which replaces a
+// column of that name.
 Schema manifest_schema(const std::string& op, const std::vector<ManifestColumn>& columns, const std::string& image);
 
-// The arguments that manifests share; `otherwise`: the columns where none are declared. And their check.
+// The arguments that manifests share, and their check. `otherwise`: for the help, which columns there are if none are
+// declared.
 std::vector<ArgSpec> manifest_args(const char* otherwise);
 void check_manifest(const Node& node);
-// The columns where they are declared.
+// The columns, if they are declared.
 std::optional<Schema> declared_columns(const Node& node);
-// What the arguments tell of the classes; nullopt where the names are those that the file has.
+// The classes, if the arguments tell them; nullopt if the file has the names.
 std::optional<SourceClasses> declared_classes(const Node& node);
 
-// The arguments root, image and num_classes of a manifest's node, over its columns. Immutable.
+// The arguments root, image and num_classes of a manifest's node, applied to its columns. Immutable.
 class Manifest {
  public:
   // With num_classes there must be a column label of one integer; that and what manifest_schema refuses are Errors.
@@ -47,16 +48,16 @@ class Manifest {
   std::int64_t num_classes() const {
     return num_classes_ > 0 ? num_classes_ : static_cast<std::int64_t>(class_names_.size());
   }
-  // The place in columns() of the one that names classes, and whether those are still to be found in the file.
+  // The index in columns() of the one that names classes, and whether the names are still to be found in the file.
   std::size_t class_column() const { return class_; }
   bool wants_classes() const { return class_ != kNone && class_names_.empty(); }
-  // Any order, with repetitions: they are sorted.
+  // `found` may be unsorted and have repetitions.
   void name_classes(std::vector<std::string> found);
   const std::vector<std::string>& class_names() const { return class_names_; }
-  // An Error for a name that is no class's.
+  // The label of a class; an Error for an unknown name.
   std::int64_t label_named(std::string_view name) const;
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  // Places in columns(); kNone where there is none.
+  // Indices in columns(); kNone if there is none.
   std::size_t label() const { return label_; }
   std::size_t image() const { return image_; }
   // Labels outside num_classes are Errors.
@@ -73,7 +74,7 @@ class Manifest {
   std::vector<std::string> class_names_;
 };
 
-// Fills a record, column by column in the manifest's order; the values lie in the record's `numbers`.
+// Fills a record, column by column in the manifest's order; the values are stored in the record's `numbers`.
 class ManifestRow {
  public:
   ManifestRow(const Manifest& manifest, Record& record);
@@ -82,7 +83,7 @@ class ManifestRow {
   void real(double value);
   void list(const std::vector<std::int64_t>& values);
   void list(const std::vector<double>& values);
-  // Behind the last column: reads the image file.
+  // After the last column: reads the image file.
   void finish();
 
  private:

@@ -1,6 +1,6 @@
 // ridgeline/data/source/patterns.h
 //
-// Lists of files as sources are given them.
+// Lists of files in the arguments of sources.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ enum class Urls { refused, read };
 std::vector<std::string> expand_patterns(std::string_view op, const std::vector<std::string>& patterns,
                                          Urls urls = Urls::refused);
 
-// Where the index of a large file is kept between runs; "" for a smaller one, whose index is quickly made. Finding the
-// offsets of records touches a page a record, and is quick up to 64 MiB.
+// Where the index of a large file is kept between runs; "" for a smaller one, whose index is made quickly. Finding the
+// offsets of records touches one page for each record, and is quick up to 64 MiB.
 std::string index_directory(const std::string& file, std::uintmax_t least_bytes = std::uintmax_t{64} << 20);
 
-// To be called once behind the files whose indexes were made anew: all indexes together stay below 4 GiB.
+// Call once after files whose indexes were made: keeps all indexes together below 4 GiB.
 void bound_index_directory();
 
 }  // namespace ridgeline::data

@@ -12,13 +12,13 @@
 
 namespace ridgeline::data {
 
-// The arguments in front of and behind `others`; with the values of the options; and their check.
+// The shared arguments, with `others` among them; their values, from the options; and their check.
 std::vector<ArgSpec> record_file_args(std::vector<ArgSpec> others);
 Args with_record_files(Args args, const RecordFileOptions& options);
 void check_record_files(const Node& node);
 
-// Opens every file_shards-th file from file_shard on. Fewer files than parts and no records at all are Errors that name
-// op and file.
+// Opens every file_shards-th file from file_shard on. Fewer files than shards, and no records at all, are Errors that
+// name op and file.
 SeveralFiles<TFRecordFile> open_record_files(const Node& node);
 
 }  // namespace ridgeline::data

@@ -1,7 +1,7 @@
 // ridgeline/data/source/record_keys.h
 //
-// What the image and the label of a record are called: by slim's ImageNet, or by TensorFlow Datasets. One place for
-// training and for the tools.
+// The keys of a record's image and label: those of slim's ImageNet or those of TensorFlow Datasets. Shared by training
+// and the tools.
 #pragma once
 
 #include <string_view>
@@ -12,9 +12,9 @@ namespace ridgeline::data {
 
 struct RecordKeys {
   std::string_view image, label;
-  bool from_zero = false;  // labels are numbered from 0, whichever there are
+  bool from_zero = false;  // labels are always numbered from 0
 };
-// The keys of slim where the record has one of them or none of either.
+// The keys of slim if the record has one of them, or none of either kind.
 const RecordKeys& keys_of(const Example& example);
 
 }  // namespace ridgeline::data

@@ -1,7 +1,7 @@
 // ridgeline/data/source/record_labels.h
 //
-// The labels of the records of one file, and what they are called. Every record is read once: what was found in a file
-// of 1 MiB and more is kept in the index cache (format/wire/index_cache.h) for later runs.
+// The labels of the records of one file, and the names in the records. Every record is read once: for a file of at
+// least 1 MiB the result is kept in the index cache (format/wire/index_cache.h) for later runs.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace ridgeline::data {
 
 struct RecordLabels {
-  // "" if no record has one; records that call a class otherwise leave it without a name.
+  // "" if no record has a text, or if records of the class have different ones.
   struct Texts {
     std::string text, synset;
     bool several_texts = false, several_synsets = false;
@@ -24,11 +24,11 @@ struct RecordLabels {
   bool from_zero = false;                  // the keys of the records say so (record_keys.h)
 };
 
-// Records that are damaged or have no label are passed over: who reads them says so. Behind several files,
-// bound_index_directory() (patterns.h) is to be called.
+// Records that are damaged or have no label are skipped: reading them reports that. After several files, call
+// bound_index_directory() (patterns.h).
 RecordLabels labels_of(const TFRecordFile& file);
 
-// What stored labels start from: 1 as slim's ImageNet has it, 0 where there is a label 0 or the keys say it.
+// The first stored label: 1 as in slim's ImageNet; 0 if there is a label 0 or the keys say so.
 int label_base_of(const RecordLabels& labels);
 
 }  // namespace ridgeline::data

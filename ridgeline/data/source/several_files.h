@@ -1,6 +1,6 @@
 // ridgeline/data/source/several_files.h
 //
-// Records of several files, numbered one after the other.
+// Records of several files, numbered consecutively.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class SeveralFiles {
 
  private:
   std::vector<File> files_;
-  std::vector<std::uint64_t> starts_;  // of the file after
+  std::vector<std::uint64_t> starts_;  // of the next file, for each file
 };
 
 }  // namespace ridgeline::data

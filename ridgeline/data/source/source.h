@@ -1,7 +1,7 @@
 // ridgeline/data/source/source.h
 //
-// A source of records: random access by index, from any thread. Everything that can be known without reading all
-// records is known after opening. Errors name the file, the record and the byte.
+// A source of records: random access by index, from any thread. After opening, everything is known that can be known
+// without reading all records. Errors name the file, the record and the byte.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,30 @@ class Source {
   virtual ~Source() = default;
   virtual std::uint64_t size() const = 0;
   virtual Schema schema() const = 0;
-  // Messages of its Errors need not say which record it was, see read_record().
+  // Its Errors need not name the record, see read_record().
   virtual void read(std::uint64_t index, Record& record) const = 0;
-  // Records come one after the other, and old ones are let go of: asking out of turn opens the source again.
+  // Whether records come in sequence and old ones are dropped: reading them out of order reopens the source.
   virtual bool in_turn() const { return false; }
-  // Of sources that hold their records in memory: brings one nearer, see Rows::prefetch().
+  // Of sources that hold their records in memory: prefetches one, see Rows::prefetch().
   virtual void prefetch(std::uint64_t) const {}
-  // "[tfrecord] train-00000-of-00008: record 12 at byte 25310". Does not throw, however bad the record is: it is asked
-  // for where an error is handled.
+  // "[tfrecord] train-00000-of-00008: record 12 at byte 25310". Does not throw, however bad the record is: it is called
+  // while an error is handled.
   virtual std::string origin(std::uint64_t index) const = 0;
 
-  // One more than the greatest label there can be; 0: unknown.
+  // One more than the largest possible label; 0: unknown.
   virtual std::int64_t num_classes() const { return 0; }
   virtual std::vector<std::string> class_names() const { return {}; }  // by label, without gaps
-  // As class_names(), but labels may leave gaps.
+  // As class_names(), but labels may have gaps.
   virtual ClassIndexing class_indexing() const;
-  // Only asked where the arguments do not tell it (source/source_entry.h).
+  // Only called if the arguments do not tell it (source/source_entry.h).
   virtual int label_base() const { return 0; }
-  // What the records are, for caches that outlive a run: of files their names, sizes and times.
+  // Identifies the records, for caches that outlive a run: by names, sizes and times of files.
   virtual std::uint64_t fingerprint() const;
-  // Of sources with the argument "columns": the records of this one with the columns that `node` names, sharing what is
-  // open where that is worth it.
+  // Of sources with the argument "columns": the same records with the columns of `node`, sharing open files where that
+  // pays off.
   virtual std::unique_ptr<Source> choose(const Node& node) const;
-  // The label of a record without the rest of it, for samplers that choose by class. Reads the whole record where the
-  // source has nothing quicker; an Error if it has no column "label" of whole numbers.
+  // The label of a record without the rest of it, for samplers that choose by class. Reads the whole record if the
+  // source has no faster way; an Error if it has no integer column "label".
   virtual std::int64_t label_of(std::uint64_t index) const;
 };
 

@@ -1,7 +1,7 @@
 // ridgeline/data/source/sources.h
 //
-// Where records come from. Each function makes a Dataset of one node; files are opened when something asks for their
-// content; columns that the arguments tell need none. Mistakes in the arguments are Errors at the call.
+// Where records come from. Each function makes a Dataset of one node; files are opened when their content is needed,
+// which columns known from the arguments do not require. Mistakes in the arguments are Errors at the call.
 #pragma once
 
 #include "ridgeline/data/source/cifar.h"

@@ -22,14 +22,15 @@ struct TarOptions {
   // The class: "cls", a field with its number (or, with class_names, its name) as text; "json:label", a member of the
   // JSON object in a field; "/", the folder of the sample; "": no column label.
   std::string label = "cls";
-  std::vector<std::string> class_names = {};  // by label; empty: of folders all, sorted; else numbers alone
+  std::vector<std::string> class_names = {};  // by label; empty: all folders, sorted; other labels must be numbers
   std::vector<std::string> fields = {};       // further ones, as bytes
   std::int64_t num_classes = 0;               // labels outside are errors; 0: unknown
-  std::int64_t tries = 5;                     // of archives behind a URL, see format/remote/http_file.h
+  std::int64_t tries = 5;                     // for archives at URLs, see format/remote/http_file.h
   std::int64_t stall_seconds = 20;
 };
 // Tar archives in WebDataset's layout. Columns: image, label, the fields, key. `files` may be URLs (http, https), with
-// ranges of numbers: "https://host/train-{000..146}.tar". A worker waits for its sample: more workers than cores.
+// ranges of numbers: "https://host/train-{000..146}.tar". A worker waits while its sample is fetched, so use more
+// workers than cores.
 Dataset Tar(std::vector<std::string> files, TarOptions options = {});
 // NOLINTEND(readability-identifier-naming)
 

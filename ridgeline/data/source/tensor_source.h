@@ -1,6 +1,6 @@
 // ridgeline/data/source/tensor_source.h
 //
-// Records that lie in memory as tensors: columns given by the user, and idx files, which are small.
+// Records held in memory as tensors: columns given by the user, and idx files, which are small.
 #pragma once
 
 #include <string>
@@ -36,7 +36,7 @@ class TensorSource : public Source {
   std::string name_;
   Tensors columns_;
   Schema schema_;
-  std::vector<Cell> rows_;  // what a row of each column looks like
+  std::vector<Cell> rows_;  // type and extents of a row of each column
   std::int64_t num_classes_ = 0;
   TensorFacts facts_;
 };

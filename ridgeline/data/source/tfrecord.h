@@ -30,10 +30,10 @@ struct TFRecordOptions {
   std::int64_t num_classes = 0;  // a label outside is an Error; 0: unknown, labels are not checked against it
   RecordFileOptions record_files = {};
 };
-// `pattern` as of a shell: "imagenet/train-*". Shards in the order of their names.
+// `pattern` as in a shell: "imagenet/train-*". Shards in the order of their names.
 Dataset TFRecord(const std::string& pattern, TFRecordOptions options = {});
 Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options = {});
-// Of label_base automatic, whose answer is known: no file is looked through for it. The graph is the same.
+// For LabelBase::automatic with a known result: no file is searched for it. The graph is the same.
 Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options, int label_base);
 // NOLINTEND(readability-identifier-naming)
 

@@ -1,6 +1,6 @@
 // ridgeline/data/standard/augment.h
 //
-// Automatic augmentation of the standard training pipeline, by name. A row more is all that a policy costs.
+// Automatic augmentation of the standard training pipeline, by name. A new policy costs one more row.
 #pragma once
 
 #include <span>

@@ -1,14 +1,14 @@
 // ridgeline/data/standard/folder_parts.h
 //
-// Parts that are folders, and the shape of a tree that tells parts from classes.
+// Splits that are folders, and how the shape of a folder tree tells splits from classes.
 #pragma once
 
 #include "ridgeline/data/standard/found_data.h"
 
 namespace ridgeline::data {
 
-// Adds the parts that lie in folders of `tree` (or the one part that the tree is) to `found`, with what lies beside
-// them. Gives the tree's paths away. Nothing is added where there is no image. Errors as find_data.
+// Adds the splits in folders of `tree` (or the tree as one split) to `found`, with the other contents. Moves the tree's
+// paths out. Adds nothing if there is no image. Errors as find_data.
 void find_folder_parts(FolderTree& tree, FoundData& found);
 
 }  // namespace ridgeline::data

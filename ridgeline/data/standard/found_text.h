@@ -1,6 +1,6 @@
 // ridgeline/data/standard/found_text.h
 //
-// What a report of found data says to people: one place for the words of all commands. Pure functions.
+// The text of a report of found data, shared by all commands. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace ridgeline::data {
 std::string counted(std::int64_t count, std::string_view what);
 // "'bus', 'car' and 12 more".
 std::string quoted(const std::vector<std::string>& names);
-// The path below `root`; whole where it lies elsewhere. That of a folder ends in '/', and is "" for `root` itself.
+// The path relative to `root`; unchanged if it is elsewhere. That of a folder ends in '/', and is "" for `root` itself.
 std::string place_below(const std::string& path, const std::string& root);
 std::string folder_place(const std::string& path, const std::string& root);
 
-// "samples/ (12 images; beside the parts)"; `unit` is what the count is of. Without one: "notes/ (no images)", and of
+// "samples/ (12 images; beside the parts)"; `unit` says what is counted. Without it: "notes/ (no images)", and for
 // several of that name "2 Thumbs.db (of a file system)".
 NotUsed not_used(std::string what, std::int64_t count, std::string_view unit, std::string reason);
 
 // "1 image right in train/ (beside the class folders)".
 NotUsed images_in(const std::string& place, std::int64_t count, std::string reason);
-// Of files by ending: "2 .tif, 1 .gif (not decoded)".
+// Files by ending: "2 .tif, 1 .gif (not decoded)".
 NotUsed files_by_ending(const std::map<std::string, std::int64_t>& endings, std::string reason);
 
 // "; it holds 3 .txt, 1 without ending", "; it is empty": what a folder without data holds, for the end of an
@@ -38,21 +38,21 @@ std::string there_text(const FolderTree& tree);
 // "train/ 8,400 images in 12 classes", "train-* 3 files of TFRecords".
 std::string text_of(const DataPart& part);
 
-// What a part is for: "training", "validation", "evaluate --split=test".
+// What a split is used for: "training", "validation", "evaluate --split=test".
 std::string use_of(const FoundData& found, const DataPart& part);
 
-// "validation is read from test/, ..." where a test part stands for a validation part that is not there; else "".
+// "validation is read from test/, ..." if the test split replaces a missing validation split; else "".
 std::string validation_note(const FoundData& found);
 
-// What one run does with parts.
+// What one run does with a split.
 struct PartUse {
   const DataPart* part = nullptr;
   std::string use;  // "training"
 };
 // "data: birds: train/ 8,400 images in 12 classes (training), valid/ 1,200 images in 12 classes (validation)".
 std::string data_line(const FoundData& found, std::span<const PartUse> used);
-// "not used: test/ (900 images; evaluate --split=test), 2 .tif (not decoded)", the parts that no use names before
-// what else there is; at most `most` of it, 0 for all. "" where everything is used.
+// "not used: test/ (900 images; evaluate --split=test), 2 .tif (not decoded)", first the unused splits, then other
+// contents; at most `most` entries, 0 for all. "" if everything is used.
 std::string not_used_line(const FoundData& found, std::span<const PartUse> used, std::size_t most);
 
 }  // namespace ridgeline::data

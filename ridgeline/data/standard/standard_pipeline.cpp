@@ -34,7 +34,7 @@ std::vector<Transform> with_tail(std::vector<Transform> transforms, const Standa
   return transforms;
 }
 
-// 0 behind the normalisation, but for rounding.
+// 0 after the normalisation, except for rounding.
 std::vector<double> mean_pixel(const StandardPipeline& options) {
   std::vector<double> pixel;
   for (const double mean : options.mean) pixel.push_back(std::round(255 * mean));

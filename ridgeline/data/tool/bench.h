@@ -1,7 +1,7 @@
 // ridgeline/data/tool/bench.h
 //
-// Runs a dataset without a consumer behind it and tells how fast it was and where the time went. The calling thread is
-// the consumer; the workers are the iterator's.
+// Runs a dataset without any use of its batches and reports how fast it was and where the time went. The calling thread
+// is the consumer; the workers are the iterator's.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace ridgeline::data {
 
 struct BenchOptions {
   IteratorOptions iterator = {};
-  // Batches before the clock starts. They count for the digest and the stages. What is prepared when the clock starts
-  // is not paid for: give a run many times as long.
+  // Batches before the clock starts. They count for the digest and the stages. Batches that are already prepared when
+  // the clock starts cost no time: make the run many times as long.
   std::int64_t warmup = 0;
-  bool hash = false;  // SHA-256 of the batches; the consumer's time for it counts
-  // After every batch, with the samples so far and of the whole run (kUnknown where it cannot be told).
+  bool hash = false;  // SHA-256 of the batches; the time for it is included
+  // After every batch, with the samples so far and of the whole run (kUnknown if that is unknown).
   std::function<void(std::int64_t, std::int64_t)> progress = {};
 };
 
 struct BenchReport {
-  double seconds = 0;        // timed: with no warm-up from before the iterator is made, else from the end of it
+  double seconds = 0;        // timed: from before the iterator is made, or from the end of a warm-up
   std::int64_t batches = 0;  // timed
   std::int64_t samples = 0;  // timed; padding and skipped samples do not count
   double images_per_second = 0;
-  std::string sha256;            // of all columns of all batches, in order (see digest_batch); "" unless asked for
+  std::string sha256;            // of all columns of all batches, in order (see digest_batch); "" unless requested
   std::int64_t slots = 0;        // batches held at a time
   std::int64_t slot_bytes = 0;   // memory of all of them
   std::int64_t rss_bytes = 0;    // the process's largest resident memory so far

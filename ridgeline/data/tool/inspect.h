@@ -1,8 +1,8 @@
 // ridgeline/data/tool/inspect.h
 //
-// What a data directory holds and what is wrong with it: the report of found data (standard/found_data.h), and counts,
-// classes, sizes, formats, broken files and records, equal images. Survives anything that lies there. Reads headers, or
-// with `deep` decodes every image.
+// What a data directory contains and what is wrong with it: the report of found data (standard/found_data.h), and
+// counts, classes, sizes, formats, broken files and records, equal images. Never fails because of the contents. Reads
+// headers, or with `deep` decodes every image.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Spread {
 };
 
 struct ClassCount {
-  std::int64_t label = 0;  // as stored; for class folders as given by the order of their names
+  std::int64_t label = 0;  // as stored; for class folders, by the order of their names
   std::string name;        // "" if unknown
   std::int64_t count = 0;  // broken records with a readable label included
 };
@@ -58,19 +58,19 @@ struct PartReport {
   std::vector<ClassCount> classes;              // by label
   std::vector<BrokenItem> broken;               // in the order of the data
   Counted misnamed;                             // the file's name ends in another format's extension
-  Counted turned;                               // stored lying or mirrored, as their Exif says
+  Counted turned;                               // stored rotated or mirrored, by their Exif
   Counted deep_colour;                          // more than 8 bits a component, of which 8 are used
   Counted animated;                             // of which the first picture is used
-  std::int64_t not_read = 0;  // files that training passes over: other extensions, or beside the class folders
+  std::int64_t not_read = 0;  // files that training skips: other extensions, or outside the class folders
   std::string not_read_example;
   std::int64_t labels_missing = 0;  // records without a readable label
-  int label_base = 0;               // of records: what --label_base=auto takes it for
+  int label_base = 0;               // of records: what --label_base=auto finds
 };
 
-// Images that two parts have in common.
+// Images that two splits have in common.
 struct SharedImages {
-  std::string first, second;  // names of the parts
-  std::int64_t images = 0;    // different ones
+  std::string first, second;  // names of the splits
+  std::int64_t images = 0;    // how many different ones
   std::string example;        // "train/a/1.jpg = val/a/7.jpg"
 };
 
@@ -79,10 +79,10 @@ struct InspectReport {
   FoundData found;
   bool deep = false;
   std::vector<PartReport> parts;
-  // Places with the same bytes, in the order of the data; across parts, too.
+  // Places with the same bytes, in the order of the data; across splits, too.
   std::vector<std::vector<std::string>> duplicates;
-  std::int64_t duplicates_across_parts = 0;  // groups that are in more than one part
-  std::vector<SharedImages> shared;          // of any two parts that share some, in the order of the parts
+  std::int64_t duplicates_across_parts = 0;  // groups that are in more than one split
+  std::vector<SharedImages> shared;          // for each two splits that share some, in the order of the splits
   std::vector<std::string> notes;            // sentences about what matters for training
   double seconds = 0;
   std::int64_t broken() const;
@@ -90,7 +90,7 @@ struct InspectReport {
 
 // Errors: a directory that is missing or holds no data, an unknown or absent split.
 InspectReport inspect(const std::string& dir, const InspectOptions& options = {});
-// The same of what was found before: nothing is listed again.
+// The same for a report that was made before: nothing is listed again.
 InspectReport inspect(FoundData found, const InspectOptions& options = {});
 
 }  // namespace ridgeline::data

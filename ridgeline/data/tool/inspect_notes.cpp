@@ -73,7 +73,7 @@ void note_files(const PartReport& part, std::vector<std::string>& notes) {
   note(part.deep_colour, "of 16 bits a channel, of which the upper 8 are used");
   note(part.animated, "animations, of which the first picture is used");
   if (part.not_read > 0) {
-    notes.push_back(fmt::format("{}: {} files are passed over, the first is {} (read are {} in class folders)",
+    notes.push_back(fmt::format("{}: {} files are skipped, the first is {} (read are {} in class folders)",
                                 part.name, part.not_read, part.not_read_example, fmt::join(image_extensions(), ", ")));
   }
   if (part.layout == Layout::loose_files)

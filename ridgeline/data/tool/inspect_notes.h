@@ -10,8 +10,8 @@
 
 namespace ridgeline::data {
 
-// Labels that do not start where expected or leave gaps, classes that differ between the parts, very unequal classes,
-// names that lie, files that are passed over, images that are in both parts. Empty for data as it should be.
+// Labels that do not start where expected or have gaps, classes that differ between splits, very unequal classes,
+// misleading file names, skipped files, images that are in two splits. Empty for data as it should be.
 std::vector<std::string> notes_on(const InspectReport& report);
 
 }  // namespace ridgeline::data

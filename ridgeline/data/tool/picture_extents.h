@@ -1,6 +1,6 @@
 // ridgeline/data/tool/picture_extents.h
 //
-// Which tensors the tools take for a picture. A pure function.
+// Which tensors the tools treat as a picture. A pure function.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // ridgeline/data/tool/preview.h
 //
-// A contact sheet of what a dataset delivers: samples by their place in an epoch, as a run makes them, with the
-// originals beside them on demand. Pixels of the same dataset, epoch and place are always the same.
+// A contact sheet of what a dataset delivers: samples by their position in an epoch, as a run makes them, optionally
+// next to the originals. The same dataset, epoch and position always give the same pixels.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace ridgeline::data {
 struct PreviewOptions {
   int rows = 4, columns = 8;
   std::uint64_t epoch = 0;
-  std::uint64_t start = 0;  // place of the first sample in the epoch's order
+  std::uint64_t start = 0;  // position of the first sample in the epoch's order
   bool original = false;    // the undistorted image left of each sample
 };
 
@@ -30,12 +30,12 @@ struct PreviewCell {
 struct Preview {
   image::Image sheet;  // RGB
   std::vector<PreviewCell> cells;
-  // The images are numbers without a known way back to 0..255: each is stretched over its own range.
+  // The images are numbers that cannot be mapped back to 0..255: each is stretched over its own range.
   bool stretched = false;
 };
 
 // A trailing Normalize is left out, so that the pixels are those before it. Errors: a dataset whose column "image" is
-// no picture, rows or columns below 1, nothing at `start`, `original` for several sources.
+// not a picture, rows or columns below 1, nothing at `start`, `original` for several sources.
 Preview preview(const Dataset& dataset, const PreviewOptions& options = {});
 
 }  // namespace ridgeline::data

@@ -1,6 +1,6 @@
 // ridgeline/data/transform/boxes.h
 //
-// Transforms of the boxes beside an image.
+// Transforms of the boxes of an image.
 #pragma once
 
 #include <string>
@@ -18,15 +18,15 @@ struct ClipBoxesOptions {
   double min_area = 1;   // pixels
   double min_share = 0;  // of the box's area before
 };
-// Cuts the column boxes off at the image's borders and drops small ones together with their box_labels.
+// Clips the column boxes to the image and drops small ones together with their box_labels.
 Transform ClipBoxes(ClipBoxesOptions options = {});
 // NOLINTEND(readability-identifier-naming)
 
 // ---- for the transforms that drop boxes
 
-// Leaves the box_labels of these boxes, by their former positions.
+// Keeps only the box_labels of these boxes, given by their former positions.
 void keep_labels(Frame& frame, const std::vector<std::size_t>& kept);
-// The schema behind one that drops some of the column boxes f32[?,4]; an Error where there is no such column.
+// The schema after a transform that drops some of the column boxes f32[?,4]; an Error if there is no such column.
 Schema boxes_dropped(const Transform& t, Schema schema, const std::vector<std::string>& columns);
 
 // Their entries in the table.

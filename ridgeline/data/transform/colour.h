@@ -1,6 +1,6 @@
 // ridgeline/data/transform/colour.h
 //
-// Colours changed in a fixed way, always or with a probability. Each takes u8 pixels of 1 or 3 channels.
+// Changes colours by a fixed rule, always or with a probability. Each takes u8 pixels of 1 or 3 channels.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace ridgeline::data {
 struct TransformEntry;  // ir/registry.h
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
-// By a fixed factor: 0 the poorer version (black, mean grey, without colour, smoothed), 1 the image, more: beyond it.
+// By a fixed factor: 0 gives the poorer version (black, mean grey, without colour, smoothed), 1 the image, more goes
+// beyond it.
 Transform AdjustBrightness(double factor);
 Transform AdjustContrast(double factor);
 Transform AdjustSaturation(double factor);
 Transform AdjustSharpness(double factor);
-Transform AdjustHue(double factor);  // share of the circle, -0.5 to 0.5
+Transform AdjustHue(double factor);  // fraction of the colour circle, -0.5 to 0.5
 
 Transform Grayscale(std::int64_t channels = 1);
 Transform RandomGrayscale(double p = 0.1);

@@ -1,6 +1,6 @@
 // ridgeline/data/transform/crop.h
 //
-// Windows of an image and borders around it: pixels move, none is resampled. Boxes beside the image follow.
+// Windows of an image and borders around it, without resampling. Boxes of the image follow.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace ridgeline::data {
 struct TransformEntry;  // ir/registry.h
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
-// The middle of the image, padded with zeros where the image is smaller.
+// The middle of the image, padded with zeros if the image is smaller.
 Transform CenterCrop(Size size);
 // A random window after adding `padding` zero pixels on all sides.
 Transform RandomCropWithPadding(Size size, std::int64_t padding);

@@ -1,6 +1,6 @@
 // ridgeline/data/transform/decode.h
 //
-// Encoded bytes to pixels. Nobody need ask for it: resolve_schema writes it down where the first pixels are needed.
+// Decodes encoded bytes to pixels. Usually implicit: the pass resolve_schema inserts it where pixels are first needed.
 #pragma once
 
 #include <span>
@@ -16,17 +16,17 @@ namespace ridgeline::data {
 struct DecodeOptions {
   std::string exif_orientation = "ignore";  // or "apply": turned upright, as by Pillow's ImageOps.exif_transpose
 };
-// For pipelines that want another decoding than the one that is implied: the first transform of the column.
+// For pipelines that need other options than the implicit decoding: the first transform of the column.
 Transform Decode(DecodeOptions options = {});
 
 // ---- for the transforms that decode
 
 ArgSpec exif_orientation_arg();
 image::ExifOrientation exif_orientation_of(const Transform& t);
-// Boxes are those of the stored picture: they are turned with it, and the geometry is told.
+// Boxes belong to the stored picture: they are turned with it, and the geometry is recorded.
 void turn_upright(Frame& frame, image::ExifOrientation orientation);
 
-// Makes pixels of the frame's bytes; what is learned of the file goes to the run's JPEG indices.
+// Decodes the frame's bytes; an index made on the way goes to the run's JPEG indices.
 void decode_whole(Frame& frame, Scratch& scratch, image::ExifOrientation orientation);
 // The same, computing no pixels outside the box.
 void decode_part(Frame& frame, Scratch& scratch, image::Box box, image::ExifOrientation orientation);

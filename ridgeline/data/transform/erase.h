@@ -1,6 +1,6 @@
 // ridgeline/data/transform/erase.h
 //
-// Rectangles filled at random places. RandomErasing also takes f32 (after Normalize).
+// Fills rectangles at random places. RandomErasing also takes f32 (after Normalize).
 #pragma once
 
 #include <array>
@@ -27,10 +27,10 @@ Transform RandomErasing(RandomErasingOptions options = {});
 
 struct CutOutOptions {
   std::int64_t num_patches = 1;
-  std::string law = "centre";  // or "mindata": where squares may lie (image/augment/erase.h)
+  std::string law = "centre";  // or "mindata": where squares may be (image/augment/erase.h)
   Fill fill = {};
 };
-// Squares of `length` pixels.
+// Squares with sides of `length` pixels.
 Transform CutOut(std::int64_t length, CutOutOptions options = {});
 // NOLINTEND(readability-identifier-naming)
 

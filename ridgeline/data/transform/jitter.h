@@ -1,6 +1,6 @@
 // ridgeline/data/transform/jitter.h
 //
-// Colours, sharpness and blur by a strength that is drawn. Each takes u8 pixels of 1 or 3 channels.
+// Changes colours, sharpness and blur by a random strength. Each takes u8 pixels of 1 or 3 channels.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace ridgeline::data {
 struct TransformEntry;  // ir/registry.h
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
-// A number x: factors from max(0, 1 - x) to 1 + x (hue: -x to x of the circle, at most 0.5); a range: from it.
+// A number x: factors from max(0, 1 - x) to 1 + x (hue: -x to x of the circle, at most 0.5); a range: factors from it.
 struct ColorJitterOptions {
   Range brightness = {}, contrast = {}, saturation = {}, hue = {};
 };
@@ -30,7 +30,7 @@ Transform RandomHue(Range hue);
 Transform RandomSharpness(Range factor, double p = 0.5);
 
 struct GaussianBlurOptions {
-  Range sigma = {0.1, 2.0};  // pixels; one number: always that
+  Range sigma = {0.1, 2.0};  // pixels; one number: not drawn
 };
 // Odd sides of the window.
 Transform GaussianBlur(Size kernel_size, GaussianBlurOptions options = {});

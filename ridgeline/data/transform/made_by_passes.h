@@ -1,6 +1,6 @@
 // ridgeline/data/transform/made_by_passes.h
 //
-// Transforms that only passes make out of those of tail.h; no front end offers them.
+// Transforms that only passes make, from those of tail.h; no front end offers them.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 namespace ridgeline::data {
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
-// RandomHorizontalFlip that draws into the column flip and leaves the pixels to the consumer.
+// Draws as RandomHorizontalFlip, but into the column flip; the consumer mirrors the pixels.
 Transform DrawFlip(double p);
-// Flip, normalize and a change of layout in one pass over the pixels, each if it is there; named as the one that draws,
-// or the last.
+// Flip, normalize and a change of layout, as far as given, in one pass over the pixels; has the name of the one that
+// draws, or of the last.
 Transform Write(const std::optional<Transform>& flip, const std::optional<Transform>& normalize,
                 const std::optional<Transform>& layout);
 // An operation that ends in a resize, whose rows go through a write while they are in cache.

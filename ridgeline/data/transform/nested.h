@@ -1,7 +1,7 @@
 // ridgeline/data/transform/nested.h
 //
-// Transforms made of others, of samples or (for BatchOptions::operations) of whole batches. What they hold draws under
-// names of its own, so that it is the same inside and outside.
+// Transforms made of others, on samples or (for BatchOptions::operations) on whole batches. The operations in them draw
+// under their own names, so they draw the same inside and outside.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ struct TransformEntry;  // ir/registry.h
 Transform Compose(std::vector<Transform> operations);
 // All of them with probability p, else none.
 Transform RandomApply(std::vector<Transform> operations, double p = 0.5);
-// One of them: all alike, or by weights of any sum.
+// One of them: with equal probability, or in proportion to weights.
 Transform RandomChoice(std::vector<Transform> operations, std::vector<double> weights = {});
 // All of them in random order; none may change the type or size of the image.
 Transform RandomOrder(std::vector<Transform> operations);

@@ -16,8 +16,8 @@ struct Size {
   Size(std::int64_t height, std::int64_t width) : values{height, width} {}
 };
 
-// What a parameter is drawn from: one number (what it means is said where it is used) or least and most; by default
-// nothing is drawn.
+// The range from which a parameter is drawn: one number (its meaning depends on the transform) or the smallest and
+// largest value; by default nothing is drawn.
 struct Range {
   std::vector<double> values;
   Range() = default;

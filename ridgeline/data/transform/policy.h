@@ -1,6 +1,6 @@
 // ridgeline/data/transform/policy.h
 //
-// Automatic augmentation. The policies refuse images with a column boxes, which they could not carry along.
+// Automatic augmentation. The policies refuse data with a column boxes, which they could not update.
 #pragma once
 
 #include <cstdint>

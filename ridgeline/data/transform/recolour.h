@@ -7,7 +7,7 @@
 
 namespace ridgeline::data {
 
-// op(const image::ImageView& in, std::uint8_t* out) on the frame's image: as many pixels of as many channels.
+// Applies op(const image::ImageView& in, std::uint8_t* out), which keeps size and channels, to the frame's image.
 template <class Op>
 void recolour(Frame& frame, Op&& op) {
   const image::ImageView in = frame.view();

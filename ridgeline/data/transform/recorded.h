@@ -1,7 +1,7 @@
 // ridgeline/data/transform/recorded.h
 //
-// The column image_geometry: what is done to the image, for whoever moves masks, key points or boxes of another kind
-// by the same numbers. Its lines are those of sample/geometry.h.
+// The column image_geometry: what is done to the image, for users who apply the same changes to masks, key points or
+// other boxes. Its lines are those of sample/geometry.h.
 #pragma once
 
 #include <string>
@@ -14,9 +14,10 @@ namespace ridgeline::data {
 struct TransformEntry;  // ir/registry.h
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
-// Begins the column: a map of the column image, before what shall be told. Maps behind it go on with it.
+// Starts the column: put it into a map of the column image, before the transforms to be recorded. Later maps continue
+// it.
 Transform RecordGeometry();
-// A line of its own, to find a place in the chain again.
+// Adds a line, to mark a place in the chain.
 Transform NoteGeometry(std::string text);
 // NOLINTEND(readability-identifier-naming)
 

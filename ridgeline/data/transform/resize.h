@@ -20,10 +20,10 @@ struct RandomResizedCropOptions {
   std::array<double, 2> scale{0.08, 1.0};         // share of the area
   std::array<double, 2> ratio{3.0 / 4, 4.0 / 3};  // width over height
   std::string interpolation = "bilinear";
-  // Where a record has bounding boxes, a crop must contain this share of at least one of them. 0 ignores boxes.
+  // If a record has bounding boxes, a crop must contain this share of at least one of them. 0 ignores boxes.
   double min_object_covered = 0.1;
 };
-// A random part of the image, resized to `size`: torchvision's rule of the crop, Pillow's resampling.
+// A random crop, resized to `size`: torchvision's rule for the crop, Pillow's resampling.
 Transform RandomResizedCrop(Size size, RandomResizedCropOptions options = {});
 
 struct ResizeOptions {

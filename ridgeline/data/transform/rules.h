@@ -32,17 +32,17 @@ using Columns = std::vector<std::string>;
 using Rule = std::function<Column(const Transform&, const Column&)>;
 using SchemaRule = std::function<Schema(const Transform&, Schema, const Columns&)>;
 
-// The rule for all columns that the map names.
+// Applies the rule to all columns of the map.
 SchemaRule each(Rule rule);
 
-// u8 (or f32) [height, width, channels], else an Error.
+// `column` if it is u8 (or f32) [height, width, channels], else an Error.
 Column image_of(const Transform& t, const Column& column, bool floats_too = false);
 // The same with 1 or 3 channels, which the pixel operations take.
 Column pixels_of(const Transform& t, const Column& column);
 Column pixels_or_floats_of(const Transform& t, const Column& column);
 Column flip_schema(const Transform& t, const Column& column);
 Column crop_schema(const Transform& t, const Column& column);  // to the argument size
-// Its operations one after the other.
+// Applies the schema rules of its operations in order.
 Schema after_all(const Transform& t, Schema schema, const Columns& columns);
 
 }  // namespace ridgeline::data

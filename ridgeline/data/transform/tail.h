@@ -1,6 +1,6 @@
 // ridgeline/data/transform/tail.h
 //
-// What most pipelines end in: flip, normalize and channels first, each alone or all in one pass over the pixels.
+// What most pipelines end with: flip, normalize and channels first, each alone or all in one pass over the pixels.
 #pragma once
 
 #include <utility>

@@ -1,9 +1,8 @@
 // ridgeline/data/transform/transforms.h
 //
 // Transforms for Dataset::map (and, in mix.h, for BatchOptions::operations). Each function only describes: it returns
-// an operation for the graph. Decoding of an encoded image column needs no transform of its own, it happens where the
-// first pixels are needed; Decode is for other rules than the usual ones. Names, arguments and defaults are
-// torchvision's unless said otherwise.
+// an operation for the graph. An encoded image column is decoded implicitly where pixels are first needed; Decode is
+// only for other options. Names, arguments and defaults are torchvision's unless said otherwise.
 #pragma once
 
 #include "ridgeline/data/transform/boxes.h"

@@ -15,19 +15,19 @@ namespace ridgeline::data {
 struct TransformEntry;  // ir/registry.h
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
-// Another element type. Values that do not fit are an Error.
+// Converts to another element type. Values that do not fit are an Error.
 Transform TypeCast(DType dtype);
 // To f32: x * scale + shift.
 Transform Rescale(double scale, double shift = 0);
-// A class to f32 [classes]: 1 - smoothing at the class, and smoothing spread over all, times the class's own weight, of
-// which there is one a class, or none.
+// A class as f32 [classes]: 1 - smoothing at the class, plus smoothing / classes everywhere, times the class's weight
+// (one for each class, or none).
 Transform OneHot(std::int64_t classes, double smoothing = 0, std::vector<double> weights = {});
 
 struct FunctionOptions {
   std::optional<DType> dtype = {};                      // of the result; absent: unchanged
   std::optional<std::vector<std::int64_t>> shape = {};  // of the result, -1 for an extent that varies
 };
-// A function of the user's own, by the name that register_function (ir/functions.h) got.
+// A user function, by the name given to register_function (ir/functions.h).
 Transform Function(const std::string& name, FunctionOptions options = {});
 // NOLINTEND(readability-identifier-naming)
 

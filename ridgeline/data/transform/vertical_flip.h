@@ -1,6 +1,6 @@
 // ridgeline/data/transform/vertical_flip.h
 //
-// The mirror from top to bottom. (That from left to right is part of the tail, tail.h.)
+// Mirrors top to bottom. (Mirroring left to right is in tail.h.)
 #pragma once
 
 #include <vector>

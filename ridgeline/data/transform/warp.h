@@ -1,6 +1,7 @@
 // ridgeline/data/transform/warp.h
 //
-// Transforms that turn, shear and distort. Boxes beside the image follow, as the smallest upright ones around them.
+// Transforms that rotate, shear and distort. Boxes of the image become the smallest upright boxes around the warped
+// ones.
 #pragma once
 
 #include <array>
@@ -18,17 +19,17 @@ struct TransformEntry;  // ir/registry.h
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
 struct RotationOptions {
   std::string interpolation = "nearest";             // or bilinear, bicubic
-  bool expand = false;                               // a result as large as the turned image needs
+  bool expand = false;                               // a result as large as the rotated image needs
   std::optional<std::array<double, 2>> center = {};  // x, y in pixels; absent: the middle
   Fill fill = {};
 };
-// By `angle` degrees, against the clock.
+// Rotates by `angle` degrees, counterclockwise.
 Transform Rotate(double angle, const RotationOptions& options = {});
 // From -most to most, or from least to most degrees.
 Transform RandomRotation(Range degrees, const RotationOptions& options = {});
 
 struct AffineOptions {
-  double angle = 0;                       // degrees, with the clock
+  double angle = 0;                       // degrees, clockwise
   std::array<double, 2> translate{0, 0};  // x, y in pixels
   double scale = 1;
   std::array<double, 2> shear{0, 0};  // x, y in degrees
@@ -39,9 +40,9 @@ struct AffineOptions {
 Transform Affine(AffineOptions options);
 
 struct RandomAffineOptions {
-  std::optional<std::array<double, 2>> translate = {};  // most, as a share of width and height
-  std::optional<std::array<double, 2>> scale = {};      // least and most
-  // Degrees: most, or least and most across; with four numbers those down behind them.
+  std::optional<std::array<double, 2>> translate = {};  // largest, as a share of width and height
+  std::optional<std::array<double, 2>> scale = {};      // smallest and largest
+  // Degrees: one number x for -x to x, two for the range across, four for the ranges across and down.
   std::vector<double> shear = {};
   std::string interpolation = "nearest";
   std::optional<std::array<double, 2>> center = {};

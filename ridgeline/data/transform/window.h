@@ -7,15 +7,15 @@
 
 namespace ridgeline::data {
 
-// The window of `size` whose upper left corner lies at (top, left) of the image, filled where it reaches beyond.
+// The window of `size` with its upper left corner at (top, left) of the image, filled where it reaches beyond.
 void window_into(Frame& frame, int top, int left, image::Size size, image::Colour fill = {});
-// The middle, with zeros around where the image is smaller.
+// The middle, with zeros around it if the image is smaller.
 void center_crop_into(Frame& frame, image::Size size);
 
 // The whole image, resized.
 void resize_into(Frame& frame, Scratch& scratch, const image::ResizeSpec& spec);
 
-// The size that an image gets: these sides, rounded down. An Error where one is not 1 to 65535.
+// The size that an image gets: these sides, rounded down. An Error if one is not in 1 to 65535.
 image::Size new_size(image::Size in, double height, double width);
 
 // [side] or [height, width].

@@ -28,8 +28,8 @@ std::uint64_t sum_lines(const std::uint64_t* from, std::int64_t words) {
 }  // namespace
 
 MeasuredRate measure_memory_rate() {
-  // On huge pages, as the values of a step lie (CpuDevice::allocate): with small ones the limit would be what looking
-  // up addresses leaves.
+  // On huge pages, like the values of a step (CpuDevice::allocate): with small ones address translation would be the
+  // limit.
   const auto memory = CpuDevice(std::nullopt).allocate(static_cast<std::size_t>(kWords) * sizeof(std::uint64_t));
   auto* const words = static_cast<std::uint64_t*>(memory->address());
   parallel_for(kWords, 4096, [&](std::int64_t begin, std::int64_t end) {

@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/bandwidth.h
 //
-// The machine's other limit, measured: bytes that the compute team reads from memory, from arrays that no cache holds.
+// Measures the machine's memory limit: the rate at which the compute team reads arrays that no cache holds.
 #pragma once
 
 #include "ridgeline/device/cpu/measured_rate.h"
@@ -8,7 +8,7 @@
 namespace ridgeline::device {
 
 // Gigabytes a second, in several passes over 256 MB of random bytes (about 0.3 s in all). Writes cost at least as much
-// as reads, so no kernel whose operands lie in memory is faster.
+// as reads, so no kernel with operands in memory is faster.
 MeasuredRate measure_memory_rate();
 
 }  // namespace ridgeline::device

@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/common.h
 //
-// What the factories of own kernels share: a kernel made of a lambda, names, operands, chunks.
+// What the factories of our own kernels share: a kernel made from a lambda, names, operands, chunks.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::unique_ptr<Kernel> make_body_kernel(std::string name, Body body) {
   return kernel;
 }
 
-// "own max_pool avx3": the vector target that the dynamic dispatch uses under the ISA in force (which the first call
+// "own max_pool avx3": the vector target that the dynamic dispatch uses with the active ISA (which the first call
 // chooses, so every factory of a vectorised kernel calls this).
 std::string own_name(std::string_view op);
 
@@ -44,13 +44,13 @@ T* output(const KernelArguments& arguments, int i) {
   return static_cast<T*>(arguments.outputs[i]);
 }
 
-// run(T()) for values that are stored as `type`, bf16 or else f32.
+// Calls run(T()) with T the stored type: bf16 if `type` is, else f32.
 template <class Run>
 void with_type(DType type, const Run& run) {
   type == DType::bf16 ? run(bfloat16()) : run(float());
 }
 
-// Chunks of a long sum: about `target` of them, borders multiples of `grain`, depending on the length alone.
+// Chunks of a long sum: about `target` of them, with borders at multiples of `grain`; they depend only on the length.
 struct Chunks {
   std::int64_t length = 0;
   std::int64_t size = 1;

@@ -51,11 +51,11 @@ class CpuMemory final : public DeviceMemory {
   bool starts_as_zeros() const override { return pages_; }
 
  private:
-  // What is behind the last whole huge page takes small ones: a huge one would leave most of a megabyte unused in each
+  // The rest after the last full huge page takes small ones: a huge one would leave most of a megabyte unused in each
   // block, 70 MB in a step of ResNet-50.
   static std::size_t rounded(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-  // What begins on a huge page: a huge page more is mapped, and given back on both sides.
+  // To begin on a huge page, one huge page more is mapped, and the surplus unmapped on both sides.
   static void* map(std::size_t bytes) {
     if (bytes > SIZE_MAX / 2) return nullptr;
     const std::size_t size = rounded(bytes);
@@ -129,7 +129,7 @@ void refuse_contradictions(const KernelPromise& promise) {
     refuse("and reproducibility is portable: other machines have no tiles");
 }
 
-// Times differ from run to run and from team to team, and with them the kernels and their bits.
+// Times differ from run to run and from team to team, so the kernels and their bits would, too.
 void refuse_to_tune(const KernelPromise& promise, bool forced) {
   if (promise.bits != Reproducibility::fast) {
     throw Error("tune chooses kernels by time, so bits depend on the machine and the team, and reproducibility is " +
@@ -240,7 +240,7 @@ std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return 
 
 namespace {
 
-// Updates of dense weights that make their gradient; they sum the squares of an L2 penalty as well.
+// Updates of dense weights that compute their gradient; they sum the squares of an L2 penalty as well.
 void add_dense_updates(std::vector<FusedForms>& forms, bool own, bool tiles) {
   const auto add = [&](FusedForms taken) {
     for (const char* with : {"", "l2_penalty"}) {
@@ -263,8 +263,8 @@ void add_dense_updates(std::vector<FusedForms>& forms, bool own, bool tiles) {
 }  // namespace
 
 // Convolution, dense and batch norm kernels apply relu to what they have in registers, and add another value to it:
-// a bf16 one where our tile kernels do. Loops are bounded by what the interpreter keeps in its cache blocks and what a
-// reader can follow.
+// a bf16 one where our tile kernels do. Loops are bounded by what the interpreter keeps in its cache blocks and what is
+// still readable.
 FusionLimits CpuDevice::fusion_limits() const {
   const DTypeSet types = loop::kLoopStorage;
   const bool own = forced_.value_or(Provider::own) == Provider::own;

@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/cpu_device.h
 //
-// The host's own processor: its memory is the host's, its stream runs what it is given at once on the calling thread
-// and the compute team, with denormals flushed to zero. Owned by the session. Kernels may be made on any thread, and
-// any thread may give them to the stream.
+// The host's own processor: its memory is the host's; its stream runs work immediately, on the calling thread and the
+// compute team, with denormals flushed to zero. Owned by the session. Kernels may be made on any thread, and any thread
+// may give them to the stream.
 #pragma once
 
 #include <map>
@@ -20,25 +20,25 @@ class CpuDevice final : public Device {
   CpuDevice();
   // The provider given here, whatever the environment says; nullopt forces none.
   explicit CpuDevice(std::optional<Provider> forced);
-  // Kernels must promise this. An Error where fp32_compute bf16x3 is asked for and the instruction set in force has no
-  // tiles, or what else is asked for excludes it. `tune`: the file of kernel times by which kernels are chosen
-  // (kernel_tuner.h), "auto" for the user's; empty: by their order.
+  // Kernels must keep `promise`. An Error if fp32_compute bf16x3 is requested and the active instruction set has no
+  // tiles, or another request excludes it. `tune`: the file of kernel times that chooses kernels (kernel_tuner.h),
+  // "auto" for the user's; empty: by their order.
   explicit CpuDevice(const KernelPromise& promise, const std::string& tune = "");
 
-  // What there is on this machine, for people.
+  // A description of this machine, for people.
   static std::string describe();
   // Whether it multiplies bf16 faster than f32.
   static bool fast_bf16();
 
   std::string_view name() const override { return "cpu"; }
-  std::string architecture() const override;  // the instruction set in force
+  std::string architecture() const override;  // the active instruction set
   bool host_memory() const override { return true; }
   // 64-byte aligned, contents undefined; large blocks start on a huge page and ask for more of them.
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;
-  // The same: it lies in the host's memory.
+  // The same as allocate(), since all of it is host memory.
   std::unique_ptr<DeviceMemory> allocate_pinned(std::size_t bytes) override { return allocate(bytes); }
   std::size_t memory_limit() const override;
-  // Those of copies and exchanges run behind, on threads of their own.
+  // Streams of copies and exchanges run asynchronously, on threads of their own.
   Stream& stream_for(StreamPurpose purpose) override;
   std::unique_ptr<Event> make_event() override;
   std::unique_ptr<Event> make_timed_event() override { return make_event(); }
@@ -57,7 +57,7 @@ class CpuDevice final : public Device {
  private:
   KernelPromise promise_;
   std::optional<Provider> forced_;
-  std::map<StreamPurpose, std::unique_ptr<Stream>> streams_;  // but for compute made when they are asked for
+  std::map<StreamPurpose, std::unique_ptr<Stream>> streams_;  // except for compute made on first use
   std::map<int, MeasuredRates> measured_;                     // by threads of the team
   std::optional<KernelTuner> tuner_;
 };

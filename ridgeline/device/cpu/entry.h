@@ -1,8 +1,7 @@
 // ridgeline/device/cpu/entry.h
 //
 // How a family of CPU kernels writes its rows. Each folder has a `table.cpp` that declares the factories of its files
-// and gives their entries as a span (families.h): a new kernel is a file and a row. How fast they are stands in
-// speeds.h.
+// and gives their entries as a span (families.h): a new kernel is a file and a row. Their speeds are in speeds.h.
 #pragma once
 
 #include "ridgeline/device/cpu/speeds.h"
@@ -18,9 +17,9 @@ inline constexpr DTypeSet kFloat{DType::f32};
 inline constexpr DTypeSet kFloatOrHalf{DType::f32, DType::bf16};
 inline constexpr DTypeSet kFloatOrHalves{DType::f32, DType::bf16, DType::f16};
 
-// Of sums whose order follows from the shapes alone, one lane an element or sixteen virtual ones.
+// For sums whose order depends only on the shapes: one lane for each element, or sixteen virtual ones.
 inline constexpr KernelPromise kSameEverywhere{Reproducibility::portable, true};
-// Of those whose order follows from the instruction set as well.
+// For sums whose order also depends on the instruction set.
 inline constexpr KernelPromise kSameForAnyTeam{Reproducibility::deterministic, true};
 
 struct EntryOptions {
@@ -37,7 +36,7 @@ constexpr KernelEntry own_entry(std::string_view op, std::string_view name, Kern
       options.share};
 }
 
-// Of a kernel that moves elements of any type, or computes on 64-bit integers.
+// For a kernel that moves elements of any type, or computes on 64-bit integers.
 constexpr KernelEntry exact_entry(std::string_view op, std::string_view name, KernelFactory* factory) {
   return {op, name, Provider::own, factory, kFloatingTypes, Arithmetic::f64, kSameEverywhere};
 }

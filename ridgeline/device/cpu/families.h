@@ -11,15 +11,15 @@ namespace ridgeline::device {
 
 // bf16 on tile registers or by dot products; f32 as sums of two bf16 (docs/device-tiles.md).
 std::span<const KernelEntry> tile_kernels();
-// 3x3 and 5x5 of stride 1 and strided ones of 3 or 5 strides (docs/device-winograd.md).
+// 3x3 and 5x5 with stride 1, and strided kernels that span 3 or 5 strides (docs/device-winograd.md).
 std::span<const KernelEntry> winograd_kernels();
 // Convolutions of one group as products over pixels (docs/device-pixels.md).
 std::span<const KernelEntry> pixel_kernels();
-// Convolutions of any shape; a build without a kernel library trains by them (docs/device-direct.md).
+// Convolutions of any shape; a build without a kernel library trains with them (docs/device-direct.md).
 std::span<const KernelEntry> direct_kernels();
 // Dense layers over many rows and over few, their updates, products of any matrices (docs/device-dense.md).
 std::span<const KernelEntry> dense_kernels();
-// Plain layouts; sums over fixed chunks whose borders depend on the shapes alone (docs/device-own.md).
+// Plain layouts; sums over fixed chunks whose borders depend only on the shapes (docs/device-own.md).
 std::span<const KernelEntry> pool_kernels();
 std::span<const KernelEntry> norm_kernels();
 std::span<const KernelEntry> sum_kernels();

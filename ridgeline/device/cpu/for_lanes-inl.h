@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// body(d, i) for each vector of Value at element i.
+// Calls body(d, i) for each vector of Value at element i.
 template <class Value = float, class Body>
 HWY_INLINE void for_lanes(std::int64_t n, const Body& body) {
   const hn::ScalableTag<Value> d;
@@ -29,8 +29,8 @@ HWY_INLINE void for_lanes(std::int64_t n, const Body& body) {
   for (; i < n; ++i) body(one, i);
 }
 
-// body(d, i, count) for `count` (a constant, 4 or 1) vectors at element i: four at a time spread the cost of the loops
-// inside the body and hide the latency of one vector's chain behind the others.
+// Calls body(d, i, count) for `count` (a constant, 4 or 1) vectors at element i: four at a time share the cost of loops
+// inside the body and hide the latency of one vector's dependency chain.
 template <class Body>
 HWY_INLINE void for_four_lanes(std::int64_t n, const Body& body) {
   const hn::ScalableTag<float> d;

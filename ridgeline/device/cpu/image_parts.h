@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/image_parts.h
 //
-// Ops that are done image by image, so that a kernel for some images does a batch part by part. Operands and results
-// that have no part for each image are shared, or sums over the parts.
+// Ops that work image by image, so that a kernel for some images can process a batch in chunks of images. Operands and
+// results without an image axis are shared, or are sums over the chunks.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace ridgeline::device {
 
 struct ImageParts {
   std::string_view op;
-  std::uint32_t inputs, outputs;  // bit i: operand or result i has a part for each image
+  std::uint32_t inputs, outputs;  // bit i: operand or result i has an image axis
   bool has_input(std::size_t i) const { return i < 32 && (inputs >> i & 1u) != 0; }
   bool has_output(std::size_t i) const { return i < 32 && (outputs >> i & 1u) != 0; }
 
-  // The request for so many images of its batch.
+  // The request for `images` images of its batch.
   KernelRequest of(KernelRequest request, std::int64_t images) const {
     const auto cut = [&](KernelOperand& operand) {
       std::vector<std::int64_t> extents = operand.type.shape.dims();
@@ -40,7 +40,7 @@ inline constexpr ImageParts kImageParts[] = {
     {"conv2d_bwd_weights", 0b11, 0b00},
 };
 
-// Null for an op that is not done so.
+// Null for an op that does not work image by image.
 inline const ImageParts* image_parts(std::string_view op) {
   for (const ImageParts& parts : kImageParts) {
     if (parts.op == op) return &parts;

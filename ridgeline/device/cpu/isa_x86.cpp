@@ -16,8 +16,8 @@ namespace ridgeline::device {
 namespace {
 
 // Why tiles cannot be used here; empty where they can. They need the processor's bf16 tiles, an operating system that
-// saves them (bits 17 and 18 of XCR0), and its permission, which is given to a process once it has asked: the memory
-// for signal handlers must hold the tiles, too, from then on.
+// saves them (bits 17 and 18 of XCR0), and its permission, which a process must request: from then on the memory for
+// signal handlers must hold the tiles, too.
 std::string amx_missing() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kAmxBf16 = 1u << 22;
@@ -74,8 +74,8 @@ std::string why_missing(Isa isa) { return isa == Isa::amx ? amx_missing_once() :
 // Highway has one AVX-512 target for all of ours; bf16 and tile kernels are files of their own.
 std::int64_t highway_targets_above(Isa isa) { return isa == Isa::avx2 ? (HWY_AVX3 | HWY_AVX3_DL) : 0; }
 
-// Zen 4 and 5 make a dot product of two pairs in the time of a multiply-add, twice the products; Intel's processors
-// take four times as long for it, half the products.
+// Zen 4 and 5 do a dot product of two pairs in the time of a multiply-add, so twice the products; Intel's processors
+// take four times as long, so half the products.
 bool makers_dots_are_fast() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx && c == signature_AMD_ecx && d == signature_AMD_edx;

@@ -18,7 +18,7 @@ std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider
   if (def == nullptr) return {};
   std::vector<KernelEntry> entries;
   if (forced != Provider::reference) {
-    // Of entries that are as fast, the first one is asked first.
+    // Of equally fast entries the first one is asked first.
     for (const auto family :
          {tile_kernels(), winograd_kernels(), pixel_kernels(), direct_kernels(), dense_kernels(), pool_kernels(),
           norm_kernels(), sum_kernels(), copy_kernels(), library_kernels(), loop_kernels()}) {
@@ -30,7 +30,7 @@ std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider
                         std::any_of(entries.begin(), entries.end(),
                                     [](const KernelEntry& entry) { return entry.arithmetic == Arithmetic::f32; });
     for (KernelEntry& entry : entries) entry.asked_for = entry.provider == forced;
-    // As fast as they are at their best, for who knows no shapes.
+    // By their best speeds, for callers without shapes.
     std::stable_sort(entries.begin(), entries.end(), [](const KernelEntry& a, const KernelEntry& b) {
       return a.asked_for != b.asked_for ? a.asked_for : a.speed > b.speed;
     });

@@ -14,10 +14,9 @@ namespace ridgeline {
 // KernelPromise::fp32_compute: three products of bf16 halves for each of f32, on tile registers.
 inline constexpr std::string_view kBf16x3 = "bf16x3";
 
-// The entries for `op`, those first that are the fastest at their best (device/ranked_entries.h asks each what it is
-// for a request); the op's reference implementation is always last. The entries of the `forced` provider are asked for,
-// so all others take only what these refuse. Provider::reference keeps the reference alone. Empty for an op that does
-// not exist.
+// The entries for `op`, ordered by their best speed (device/ranked_entries.h asks each for its speed at a request); the
+// op's reference implementation is always last. Entries of the `forced` provider come first, so all others take only
+// what these refuse. Provider::reference leaves only the reference. Empty for an unknown op.
 std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider> forced = std::nullopt);
 
 // RIDGELINE_KERNELS=reference|library|own; nullopt when it is not set. An unknown name is an Error, and so is

@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/larger-inl.h
 //
-// The larger and the smaller of two floats as x86 defines them, on every processor: the second where they are equal (so
-// of zeros its sign) or where one of them is NaN. Arm's own instruction prefers the number to a NaN, and +0 to -0.
+// The larger and the smaller of two floats as x86 defines them, on every processor: the second if they are equal (which
+// decides the sign of zeros) or if one of them is NaN. Arm's own instruction prefers the number to a NaN, and +0 to -0.
 // Included once for each vector target.
 #if defined(RIDGELINE_DEVICE_CPU_LARGER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIDGELINE_DEVICE_CPU_LARGER_INL_H_

@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/lines.h
 //
-// Memory that one thread of a team writes while the others write theirs lies in lines of its own: where two threads
-// write to one line, every store waits until the other's processor has given it up, which made updates of dense weights
-// up to a quarter slower, depending on where the heap had put their pointers.
+// Keeps memory that different threads write at the same time in separate cache lines: if two threads write to one line,
+// every store waits for the other core to release it. That made updates of dense weights up to a quarter slower,
+// depending on where the heap had put their pointers.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,11 @@ struct LineAllocator {
   friend bool operator==(const LineAllocator&, const LineAllocator&) { return true; }
 };
 
-// A vector whose elements share no line with anything else.
+// A vector whose elements share no cache line with other data.
 template <class T>
 using LineVector = std::vector<T, LineAllocator<T>>;
 
-// A value that shares none, as an element of a vector with one for each thread.
+// A value in cache lines of its own, for vectors with one element per thread.
 template <class T>
 struct alignas(kApartBytes) Apart {
   T value{};

@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/measured_rate.h
 //
-// How fast something is that is done several times: at its best, which is the machine's limit, and usually, which is
-// what is left of that beside whatever else runs on the machine.
+// The speed of something that is done several times: at its best, which is the machine's limit, and usually, which is
+// what remains of it with everything else that runs on the machine.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 namespace ridgeline::device {
 
 struct MeasuredRate {
-  double best = 0, usual = 0;  // work a second: of the fastest run, and of all but the first together
+  double best = 0, usual = 0;  // work per second: of the fastest run, and of all except the first together
 };
 
 inline double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// `run(i)` does `work` of something, `runs` times: two or more. The first wakes the team up. `clock` tells seconds.
+// Calls `run(i)`, which does `work` units, `runs` times: two or more. The first wakes the team. `clock` gives seconds.
 template <class Run>
 MeasuredRate measure_rate(int runs, double work, const Run& run, double (*clock)() = steady_seconds) {
   MeasuredRate rate;

@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/refuse_empty.h
 //
-// What kernels whose blocks have no meaning without elements say to an operand or result that has none.
+// The refusal of kernels that cannot handle an operand or result without elements.
 #pragma once
 
 #include <optional>

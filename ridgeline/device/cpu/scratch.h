@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/scratch.h
 //
-// Parts of a kernel's scratch memory, measured in floats, and work handed out to the compute team.
+// Divides a kernel's scratch memory, measured in floats, and distributes work to the compute team.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ inline std::int64_t round_up(std::int64_t n, std::int64_t step) { return (n + st
 
 class Scratch {
  public:
-  // 64-byte aligned room for n floats; returns where it starts.
+  // Reserves 64-byte aligned room for n floats; returns its offset.
   std::int64_t reserve(std::int64_t n) {
     const std::int64_t at = floats_;
     floats_ += round_up(n, kLineFloats);

@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/simd_targets.h
 //
 // Include before hwy/foreach_target.h: on x86-64 kernels are compiled for AVX2, AVX-512 and the emulated baseline only.
-// Between the baseline and AVX2 lies no machine that anybody trains on, and each target costs build time. On Arm they
-// are compiled for NEON only (CMakeLists.txt says why).
+// Nobody trains on machines between the baseline and AVX2, and each target costs build time. On Arm they are compiled
+// for NEON only (CMakeLists.txt says why).
 #pragma once
 
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/storage-inl.h
 //
-// Vectors of f32 from and to memory that holds f32 or bf16: what is stored as bf16 is rounded as by to_bfloat16().
+// Loads and stores vectors of f32 from and to memory that holds f32 or bf16; storing as bf16 rounds as to_bfloat16().
 // Included once for each vector target.
 #if defined(RIDGELINE_DEVICE_CPU_STORAGE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIDGELINE_DEVICE_CPU_STORAGE_INL_H_
@@ -43,7 +43,7 @@ HWY_INLINE hn::Vec<D> load(D d, const bfloat16* from) {
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
 }
 
-// What storing as T and loading again would make of v.
+// v as after storing it as T and loading it.
 template <class T, class D>
 HWY_INLINE hn::Vec<D> as_stored(D d, hn::Vec<D> v) {
   if constexpr (std::is_same_v<T, float>) {
@@ -66,7 +66,7 @@ HWY_INLINE void store(hn::Vec<D> v, D d, bfloat16* to) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Two vectors, one behind the other, past the caches: `to` is at a whole vector.
+// Stores two consecutive vectors, bypassing the caches: `to` is aligned to a vector.
 template <class D>
 HWY_INLINE void stream_both(hn::Vec<D> first, hn::Vec<D> second, D d, bfloat16* to) {
   const hn::Repartition<std::uint16_t, D> halves;

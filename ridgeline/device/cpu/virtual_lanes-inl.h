@@ -20,8 +20,8 @@ namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The sum of f(x[i]), blocks of 1,024 elements in f32 and then in double: the error stays near 16 roundings of f32
-// whatever the length. add(sum, v) is sum + f(v) on vectors, one(v) is f(v) in double. kAhead: how many elements
-// further memory is asked for; none for a part whose neighbour is not what comes next.
+// whatever the length. add(sum, v) is sum + f(v) on vectors, one(v) is f(v) in double. kAhead: how many elements ahead
+// memory is prefetched; none for a piece that is not followed by its neighbour.
 template <std::int64_t kAhead = 768, class Add, class One>
 HWY_INLINE double sum_in_virtual_lanes(const float* HWY_RESTRICT x, std::int64_t n, const Add& add, const One& one) {
   constexpr std::int64_t kBlock = 1024;

@@ -156,7 +156,7 @@ class WidenedKernel final : public Kernel {
 
   void run(const KernelArguments& a) override {
     const auto scratch = [&](std::size_t at) { return static_cast<char*>(a.scratch) + at; };
-    // Where a result is made in f32.
+    // Where a result is computed in f32.
     const auto wide = [&](std::size_t i, std::size_t part) -> void* {
       const Result& result = results_[i];
       return result.cast ? scratch(result.at) : static_cast<char*>(a.outputs[i]) + part * result.step;
@@ -225,11 +225,11 @@ class WidenedKernel final : public Kernel {
   std::vector<void*> outputs_;
 };
 
-// The f32 copies of a part stay in the last cache; smaller parts cost more than they gain (docs/device.md).
+// The f32 copies of a part stay in the last-level cache; smaller parts cost more than they gain (docs/device.md).
 constexpr std::size_t kPartBytes = std::size_t{16} << 20;
 
-// In how many equal parts of its images a request is best done: as few as leave little to convert at a time, in f32,
-// beside results that are added up. 1 where the op is not done by images.
+// Into how many equal parts of its images a request is best divided: as few as keep the f32 copies of a part small,
+// beside results that are added up. 1 where the op cannot be divided by images.
 std::int64_t parts_of(const KernelRequest& wide, const ImageParts& rule) {
   if (&rule == &kWhole) return 1;
   std::size_t converted = 0, summed = 0;
@@ -264,7 +264,7 @@ KernelChoice make_widened(const KernelRequest& request) {
     if (entry.provider == Provider::reference || entry.factory == make_widened) continue;
     KernelChoice choice = entry.make(wide);
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice)) {
-      // A kernel that transforms its weights would do so for each part, and some are slower over few images.
+      // A kernel that transforms its weights would do so for each part, and some are slower for few images.
       if (parts > 1 && (*kernel)->flops_share >= 1 && entry.speed_at(part) >= entry.speed_at(wide)) {
         KernelChoice smaller = entry.make(part);
         if (auto* of_part = std::get_if<std::unique_ptr<Kernel>>(&smaller))

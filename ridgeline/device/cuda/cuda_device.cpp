@@ -91,7 +91,7 @@ std::size_t CudaDevice::memory_limit() const {
 Stream& CudaDevice::stream_for(StreamPurpose purpose) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<DeviceStream>& stream = streams_[static_cast<std::size_t>(purpose)];
-  // Exchanges go in front: other ranks wait for them.
+  // Exchanges have priority: other ranks wait for them.
   if (!stream) stream = std::make_unique<DeviceStream>(*this, purpose == StreamPurpose::exchanges ? -1 : 0);
   return *stream;
 }

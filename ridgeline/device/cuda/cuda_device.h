@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/cuda_device.h
 //
 // One card as a device of programs: its memory, a stream for each purpose, events, captured graphs as recordings, and
-// the kernels of kernel_table.h. Owned by the session; memory, events and recordings must not outlive it. A stream is
-// fed by one thread at a time; allocation and events are for any thread.
+// the kernels of kernel_table.h. Owned by the session; memory, events and recordings must not outlive it. One thread at
+// a time may use a stream; any thread may use allocation and events.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ class Libraries;
 struct CudaDeviceOptions {
   std::string name = "cuda";
   KernelPromise promise;
-  std::span<const KernelImage> images;  // of our kernels, which stay
-  bool tune = false;                    // plans of NVIDIA's libraries are chosen by time
+  std::span<const KernelImage> images;  // of our kernels; must stay valid
+  bool tune = false;                    // execution plans of NVIDIA's libraries are chosen by time
 };
 
 class CudaDevice final : public Device {
@@ -44,7 +44,7 @@ class CudaDevice final : public Device {
   bool host_memory() const override { return false; }
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;
   std::unique_ptr<DeviceMemory> allocate_pinned(std::size_t bytes) override;
-  // What is free on the card now, and what this device holds of it.
+  // What is now free on the card, plus what this device has allocated.
   std::size_t memory_limit() const override;
 
   Stream& stream_for(StreamPurpose purpose) override;
@@ -61,20 +61,20 @@ class CudaDevice final : public Device {
   DeviceRates rates() const override;
   MeasuredRates measured_rates() override;
 
-  // For its streams and kernels.
+  // For the device's streams and kernels.
   Context& context() const { return *context_; }
   const std::shared_ptr<Context>& shared_context() const { return context_; }
-  // Of a kernel of ours; all are loaded when the device is made, so that a capture loads none.
+  // The function of one of our kernels; all are loaded when the device is made, so that a capture loads none.
   FunctionHandle function(const KernelRow& row) const { return functions_.at(&row); }
-  // cuDNN and cuBLASLt for this card, opened at the first call; an Error where one is not there. By the thread that
+  // cuDNN and cuBLASLt for this card, opened at the first call; an Error if one is missing. Called by the thread that
   // compiles programs.
   Libraries& libraries();
-  // Of a loop's text, which is compiled, or read from the user's cache, when it is first asked for.
+  // The function of a loop's text, which is compiled, or read from the user's cache, at the first request.
   FunctionHandle loop_function(const LoopText& text);
-  // Whether bytes of the host lie in pinned memory of this device.
+  // Whether bytes of the host are in pinned memory of this device.
   bool is_pinned(const void* address, std::size_t bytes) const;
   bool recording() const { return recording_; }
-  // Of exchanges that failed on the host: told by the next wait, look at an event, or replay.
+  // Failures of exchanges on the host: reported by the next wait, query of an event, or replay.
   HostFailure& host_failure() { return host_failure_; }
 
  private:
@@ -92,8 +92,8 @@ class CudaDevice final : public Device {
   HostFailure host_failure_;
   std::unique_ptr<Libraries> libraries_;
   std::map<std::string, std::unique_ptr<Module>> loops_;  // by the names of their kernels
-  std::array<std::unique_ptr<DeviceStream>, 3> streams_;  // by purpose; last: they use all of the above
-  std::unique_ptr<CudaEvent> base_;                       // of timed events, and when it was reached
+  std::array<std::unique_ptr<DeviceStream>, 3> streams_;  // by purpose; last member, since they use all of the above
+  std::unique_ptr<CudaEvent> base_;                       // reference of timed events, and when it was reached
   std::chrono::steady_clock::time_point base_time_;
 };
 

@@ -27,9 +27,9 @@ class DeviceStream final : public Stream {
   void record(Event& event) override;
   void wait(Event& event) override;
 
-  // For kernels: a launch of ours. `what` is for messages.
+  // Enqueues a launch of one of our kernels. `what` is for messages.
   void give(std::string_view what, const KernelLaunch& launch);
-  // The same of a kernel that is no row of the table.
+  // The same for a kernel that is not in the table.
   void give(std::string_view what, const KernelLaunch& launch, FunctionHandle function);
   CudaStream& driver_stream() { return stream_; }
 
@@ -40,7 +40,7 @@ class DeviceStream final : public Stream {
 
 class DeviceEvent final : public Event {
  public:
-  // Of a timed one: `base`, an event that was reached at `base_time`.
+  // For a timed event: `base`, an event that was reached at `base_time`.
   DeviceEvent(CudaDevice& device, bool timed, CudaEvent* base, std::chrono::steady_clock::time_point base_time);
   void wait() override;
   bool reached() override;

@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/kernel_images.h
 //
-// The fat binaries of kernels/*.cu, one a file, as the plug-in carries them: code for sm_80 and sm_90a, and PTX for
-// what comes later. Only builds with a toolkit have them; the recording driver runs the kernels' host versions.
+// The fat binaries of kernels/*.cu, one for each file, contained in the plug-in: code for sm_80 and sm_90a, and PTX for
+// later cards. Only builds with a toolkit have them; the recording driver runs the kernels' host versions.
 #pragma once
 
 #include <span>

@@ -28,7 +28,7 @@ void add_folder(std::vector<LibraryFolder>& folders, const fs::path& folder, std
   if (fs::is_directory(folder, ignored)) folders.push_back({folder.string(), why});
 }
 
-// site-packages/nvidia/*/lib of one folder of packages: NVIDIA's wheels are laid out so.
+// site-packages/nvidia/*/lib of one folder of packages: the layout of NVIDIA's wheels.
 void add_wheels(std::vector<LibraryFolder>& folders, const fs::path& packages) {
   std::error_code error;
   std::vector<fs::path> found;
@@ -38,7 +38,7 @@ void add_wheels(std::vector<LibraryFolder>& folders, const fs::path& packages) {
   for (const fs::path& folder : found) add_folder(folders, folder, "Python");
 }
 
-// Where the Python in use keeps its packages. The interpreter itself is asked: what stands in PATH may be a script that
+// Where the active Python keeps its packages. The interpreter itself is asked, since PATH may lead to a script that
 // chooses one.
 std::vector<fs::path> python_packages() {
   std::string python = environment("VIRTUAL_ENV");
@@ -106,14 +106,14 @@ Library::Library(const LibraryInfo& info) : info_(info) {
     const std::string file = (place.folder.empty() ? "" : place.folder + "/") + std::string(info.file);
     // A driver elsewhere than the system's is a stub, which links and does nothing.
     if (info.name == LibraryName::driver && place.why != "RIDGELINE_CUDA_LIBRARIES" && !place.folder.empty()) continue;
-    // Global: the libraries look for each other among what is open.
+    // Global: the libraries look for each other among the open ones.
     handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     if (handle_ != nullptr) {
       path_ = path_of(handle_, file);
       return;
     }
     const char* reason = ::dlerror();
-    // Where the file is there and does not open, the loader says what it lacks.
+    // If the file exists and does not open, the loader says what is missing.
     std::error_code ignored;
     tried += tried.empty() ? "" : ", ";
     tried += place.folder.empty() ? "the loader's search" : file;

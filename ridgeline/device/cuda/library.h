@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/library.h
 //
 // NVIDIA's libraries, opened when they are first needed and never closed: they leave threads and handlers behind. Each
-// is looked for in the folders of RIDGELINE_CUDA_LIBRARIES (between colons), by the loader's own search, in
+// is searched in the folders of RIDGELINE_CUDA_LIBRARIES (separated by colons), by the loader's own search, in
 // site-packages/nvidia/*/lib of the Python in use (VIRTUAL_ENV, or the python3 of PATH), in lib64 and lib of CUDA_HOME,
 // and in /usr/local/cuda. Any thread.
 #pragma once
@@ -20,21 +20,21 @@ struct LibraryInfo {
   std::string_view what;  // "cuDNN 9, for convolutions"
 };
 
-// In the order in which they are opened: cuDNN looks for cuBLASLt and NVRTC among what is open.
+// In the order in which they are opened: cuDNN looks for cuBLASLt and NVRTC among the open libraries.
 const std::vector<LibraryInfo>& libraries();
 const LibraryInfo& info_of(LibraryName name);
 
 class Library {
  public:
-  // Opened once a process; an Error that names what is missing and every place that was looked at, and the next call
-  // looks again.
+  // Opened once per process; on failure an Error names what is missing and every searched place, and the next call
+  // searches again.
   static const Library& open(LibraryName name);
 
-  // The file that was opened, as the loader tells it.
+  // The file that was opened, according to the loader.
   const std::string& path() const { return path_; }
-  // A function of the library; an Error that names the library where it has none of that name.
+  // A function of the library; an Error that names the library if it has none of that name.
   void* symbol(const char* name) const;
-  // The same, null where there is none.
+  // The same; null if there is none.
   void* find(const char* name) const;
   template <class Pointer>
   void load(Pointer& pointer, const char* name) const {
@@ -48,7 +48,7 @@ class Library {
   std::string path_;
 };
 
-// One place that is looked at: a folder, or "" for the loader's own search.
+// One place that is searched: a folder, or "" for the loader's own search.
 struct LibraryFolder {
   std::string folder;
   std::string_view why;  // "RIDGELINE_CUDA_LIBRARIES", "the loader", "Python", "CUDA_HOME", "/usr/local/cuda"

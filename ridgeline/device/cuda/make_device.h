@@ -1,6 +1,6 @@
 // ridgeline/device/cuda/make_device.h
 //
-// A card as a device, and what there is to say of the cards of this machine.
+// Makes a card a device, and describes the cards of this machine.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace ridgeline::cuda {
 
-// As the device "cuda" of the table wants it. `images`: of our kernels. RIDGELINE_CUDA_DRIVER=recording takes the
-// recording driver instead of the machine's, for trying things out where there is no card.
+// For the device "cuda" of the table. `images`: of our kernels. RIDGELINE_CUDA_DRIVER=recording selects the recording
+// driver instead of the machine's, for experiments without a card.
 std::unique_ptr<Device> make_device(const DeviceOptions& options, std::span<const KernelImage> images);
-// A line a card, then one a library, with where it is or where it was looked for; an Error where there is no driver, or
-// one that is too old.
+// One line for each card, then one for each library, with its place or the places that were searched; an Error if there
+// is no driver, or one that is too old.
 std::string describe_cards();
 
 }  // namespace ridgeline::cuda

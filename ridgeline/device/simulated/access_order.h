@@ -1,8 +1,8 @@
 // ridgeline/device/simulated/access_order.h
 //
-// Whether work on several streams is in order: any two pieces of it that touch the same bytes, one of them writing,
-// must be, by the order of a stream, by events, or by the host that waited in between. Each stream counts its work, and
-// knows up to which piece of every other stream it has waited (a vector clock). Thread-safe.
+// Checks that work on several streams is ordered: any two pieces of work that touch the same bytes, one of them
+// writing, must be ordered by a stream, by events, or by a wait of the host in between. Each stream counts its work,
+// and knows up to which piece of every other stream it has waited (a vector clock). Thread-safe.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace ridgeline {
 
-// Bytes that work reads or writes. `device` addresses, as programs name them.
+// Bytes that work reads or writes. Addresses as programs use them.
 struct Access {
   const char* begin;
   std::size_t bytes;
@@ -27,14 +27,15 @@ class AccessOrder {
   static constexpr std::size_t kStreams = 3;
   using Clock = std::array<std::uint64_t, kStreams>;
 
-  // The next piece of work of a stream: an Error where it meets work of another stream that it has not waited for.
+  // Adds the next piece of work of a stream: an Error if it conflicts with work of another stream for which it has not
+  // waited.
   void add(std::size_t stream, std::span<const Access> accesses, const std::string& what);
-  // What has waited for an event that is recorded on the stream now has waited for this.
+  // The clock that a waiter for an event recorded on the stream now has waited for.
   Clock record(std::size_t stream) const;
   void wait(std::size_t stream, const Clock& clock);
-  // The host has waited: all that it gives to any stream from now on comes behind that.
+  // The host has waited: all work that it gives to any stream from now on comes after that.
   void host_waits(const Clock& clock);
-  // Nothing touches these bytes any more.
+  // Forgets these bytes: they are no longer used.
   void forget(const char* begin, std::size_t bytes);
 
  private:
@@ -45,7 +46,7 @@ class AccessOrder {
     Clock read = {};  // by stream: its last read since then
     std::string writing;
   };
-  // Makes ranges begin and end at these borders.
+  // Splits ranges at this address.
   void split(const char* at);
 
   mutable std::mutex mutex_;

@@ -1,7 +1,7 @@
 // ridgeline/device/simulated/arena.h
 //
-// The address space of the simulated device: for every block a reserved range, whose addresses are given out and cannot
-// be touched, and the bytes behind it. And the blocks of the host's memory that count as pinned. Thread-safe.
+// The address space of the simulated device: for every block a reserved range, whose addresses are given out but cannot
+// be accessed, and the bytes for it. Also the blocks of the host's memory that count as pinned. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace ridgeline {
 
 class SimulatedArena {
  public:
-  // An Error where there is no memory left.
+  // An Error if there is no memory left.
   char* reserve(std::size_t bytes);
   void release(char* address);
-  // Where the bytes of a device range are; an Error when it does not lie inside one block.
+  // The host address of a device range; an Error if it is not inside one block.
   void* translate(const void* address, std::size_t bytes, const std::string& what) const;
   void refuse_device_address(const void* address, const std::string& what) const;
 

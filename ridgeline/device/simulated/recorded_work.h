@@ -1,7 +1,7 @@
 // ridgeline/device/simulated/recorded_work.h
 //
-// A recording of the simulated device: what its streams were given, in that order. Replaying gives it to them again,
-// with all checks of addresses and order.
+// A recording of the simulated device: the work given to its streams, in order. Replaying gives it to them again, with
+// all checks of addresses and order.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ class RecordedWork final : public Recording {
   explicit RecordedWork(SimulatedDevice& device) : device_(device) {}
 
   void add(StreamPurpose stream, SimulatedWork work);
-  // What is recorded is complete: an Error where the compute stream does not wait for what other streams do.
+  // Ends the recording: an Error if the compute stream does not wait for the work of the other streams.
   void close();
   void replay() override;
 
@@ -28,7 +28,7 @@ class RecordedWork final : public Recording {
   SimulatedDevice& device_;
   std::vector<Item> items_;
   AccessOrder order_;                                  // within the recording
-  std::map<const Event*, AccessOrder::Clock> events_;  // that were recorded in it
+  std::map<const Event*, AccessOrder::Clock> events_;  // events recorded in it
 };
 
 }  // namespace ridgeline

@@ -1,13 +1,13 @@
 // ridgeline/device/simulated/simulated_device.h
 //
-// A device for tests, as strict as a real accelerator. Its addresses are reserved ranges that the host cannot touch
-// (the bytes are kept elsewhere), its streams run behind on threads of their own, it may lack ops and element types,
-// and it refuses host addresses where device addresses belong, and the reverse. Work of two streams that touches the
-// same bytes must be ordered by events (access_order.h), whether it is done once or replayed. Kernels are the reference
-// ones.
+// A device for tests, as strict as a real accelerator. Its addresses are reserved ranges that the host cannot access
+// (the bytes are kept elsewhere), its streams run asynchronously on their own threads, it may lack ops and element
+// types, and it refuses host addresses in place of device addresses, and vice versa. Work of two streams that touches
+// the same bytes must be ordered by events (access_order.h), whether it is done once or replayed. Kernels are the
+// reference ones.
 //
-// Owned by the session. A stream may be fed by one thread at a time. Destroying the device finishes the launch that
-// is running, drops what is queued, and joins; memory must not outlive it.
+// Owned by the session. One thread at a time may use a stream. Destroying the device finishes the running launch, drops
+// queued work, and joins the threads; memory must not outlive it.
 #pragma once
 
 #include <atomic>
@@ -24,22 +24,22 @@ class RecordedWork;
 class SimulatedArena;
 class SimulatedStream;
 
-// What an exchange between ranks takes at least, from its beginning: latency + bytes / bandwidth.
+// The least time of an exchange between ranks: latency + bytes / bandwidth.
 struct SimulatedLink {
   double latency = 0;    // seconds
-  double bandwidth = 0;  // bytes a second; 0: without limit
+  double bandwidth = 0;  // bytes per second; 0: unlimited
 };
 
 struct SimulatedDeviceOptions {
-  std::string name = "simulated";                   // that messages call it by
+  std::string name = "simulated";                   // in messages
   std::set<std::string, std::less<>> missing_ops;   // ops without a kernel
   std::set<DType> missing_dtypes;                   // kernels refuse operands and results of these types
   FusionLimits fusion = reference_fusion_limits();  // what it takes as one launch; {}: it fuses nothing
   SimulatedLink link;
-  double product_seconds = 0;    // that each convolution and dense layer takes at least
-  std::size_t memory_limit = 0;  // bytes that there are; 0: what this process may use
+  double product_seconds = 0;    // least time of each convolution and dense layer
+  std::size_t memory_limit = 0;  // bytes that exist; 0: what this process may use
   bool records = true;
-  std::function<void(std::string_view kernel)> on_launch;  // called by the thread that feeds the stream
+  std::function<void(std::string_view kernel)> on_launch;  // called by the thread that gives the launch
 };
 
 class SimulatedDevice final : public Device {
@@ -54,9 +54,9 @@ class SimulatedDevice final : public Device {
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;
   std::unique_ptr<DeviceMemory> allocate_pinned(std::size_t bytes) override;
   std::size_t memory_limit() const override;
-  // run() and the copies check addresses and order at once (an Error) and then only queue the work. A copy from memory
-  // of the host that is not pinned takes the bytes at once; one from pinned memory reads them when its turn comes, and
-  // fails where somebody has written over them. After an error the queued work is dropped; synchronize() throws the
+  // run() and the copies check addresses and order immediately (an Error) and then only queue the work. A copy from
+  // memory of the host that is not pinned takes the bytes immediately; one from pinned memory reads them when its turn
+  // comes, and fails if they were overwritten. After an error the queued work is dropped; synchronize() throws the
   // error once, and the stream is usable again.
   Stream& stream_for(StreamPurpose purpose) override;
   std::unique_ptr<Event> make_event() override;
@@ -71,11 +71,11 @@ class SimulatedDevice final : public Device {
   MeasuredRates measured_rates() override { return {rates(), rates()}; }
 
   const SimulatedDeviceOptions& options() const { return options_; }
-  // How often the host waited for it, and how many recordings were replayed, so far.
+  // How often the host has waited for it, and how many recordings were replayed.
   std::int64_t host_waits() const { return host_waits_; }
   std::int64_t replays() const { return replays_; }
 
-  // For its streams and recordings.
+  // For the device's streams and recordings.
   SimulatedArena& arena() { return *arena_; }
   AccessOrder& order() { return *order_; }
   RecordedWork* recording() const { return recording_; }

@@ -1,6 +1,6 @@
 // ridgeline/device/simulated/simulated_event.h
 //
-// Events of the simulated device: those of the host, which also know what order they make (access_order.h).
+// Events of the simulated device: host events that also track the order that they establish (access_order.h).
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
 // ridgeline/device/simulated/simulated_stream.h
 //
-// A stream of the simulated device: launches and copies whose addresses and order are checked at once, and which a
-// thread then runs in order. While the device records they go to the recording instead. Fed by one thread at a time.
+// A stream of the simulated device: launches and copies whose addresses and order are checked immediately, and which a
+// thread then runs in order. While the device records, they are added to the recording instead. Used by one thread at a
+// time.
 #pragma once
 
 #include <chrono>
@@ -15,7 +16,7 @@
 
 namespace ridgeline {
 
-// One thing that a stream is given.
+// One piece of a stream's work.
 struct SimulatedWork {
   enum class Kind { work, record, wait };
   Kind kind = Kind::work;
@@ -27,7 +28,7 @@ struct SimulatedWork {
 
 class SimulatedStream final : public Stream {
  public:
-  // `least`: that each product takes at least.
+  // `least`: the least time of each product.
   SimulatedStream(SimulatedDevice& device, StreamPurpose purpose, std::chrono::microseconds least)
       : Stream(device), device_(device), purpose_(purpose), least_(least) {}
 
@@ -38,11 +39,11 @@ class SimulatedStream final : public Stream {
   void record(Event& event) override;
   void wait(Event& event) override;
 
-  // By kernels of the device.
+  // Called by kernels of the device.
   void launch(const SimulatedKernel& kernel, const KernelArguments& arguments);
   // Checks its order and queues it.
   void give(const SimulatedWork& work);
-  // Waits until nothing runs and nothing is queued; leaves an error for the next synchronize().
+  // Waits until all work is done; leaves an error for the next synchronize().
   void drain() { queue_.drain(); }
 
  private:

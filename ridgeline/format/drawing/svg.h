@@ -1,8 +1,7 @@
 // ridgeline/format/drawing/svg.h
 //
-// Drawings of graphs as SVG: boxes with text, from what comes first at the top to what comes of it at the bottom,
-// arrows between them with labels beside them (layout.h places them). What the boxes say is decided by the graphs' own
-// folders. Pure functions.
+// Drawings of graphs as SVG: boxes with text, inputs at the top and results at the bottom, with labelled arrows between
+// them (layout.h places them). What the boxes say is decided by the graphs' own folders. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +27,7 @@ struct Panel {
   std::vector<Card> cards;
 };
 
-// A document of its own; panels stand side by side.
+// A complete document; panels are side by side.
 std::string to_svg(std::span<const Panel> panels);
 
 }  // namespace ridgeline::drawing

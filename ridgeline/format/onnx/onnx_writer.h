@@ -39,7 +39,7 @@ class OnnxWriter {
             const std::string& name, const OnnxAttributes& attributes = {});
   void metadata(const std::string& key, const std::string& value) { metadata_[key] = value; }
 
-  // The bytes of the file. An Error beyond 2^31 - 1 bytes, more than a message may have.
+  // The bytes of the file. An Error beyond 2^31 - 1 bytes, the limit of a protobuf message.
   std::string finish() const;
 
  private:

@@ -24,13 +24,13 @@ struct ScalarEvent {
   friend bool operator==(const ScalarEvent&, const ScalarEvent&) = default;
 };
 
-// tensorflow.HistogramProto: how many values lie in each part of their range.
+// tensorflow.HistogramProto: how many values lie in each bin.
 struct EventHistogram {
   double least = 0, most = 0, count = 0, sum = 0, sum_of_squares = 0;
-  std::vector<double> limits;  // upper ends of the parts, rising
+  std::vector<double> limits;  // upper ends of the bins, rising
   std::vector<double> counts;
 };
-// The histogram of the finite ones among `values`, in `parts` equal parts.
+// The histogram of the finite ones among `values`, in `parts` equal bins.
 EventHistogram histogram_of(std::span<const float> values, int parts = 40);
 
 // Appends events; every call is in the file when it returns. TensorBoard finds files whose name contains "tfevents":
@@ -38,8 +38,8 @@ EventHistogram histogram_of(std::span<const float> values, int parts = 40);
 class EventFileWriter {
  public:
   // A new file starts with the version record, stamped `wall_time`. An existing one is continued; a record that a
-  // killed process left torn at its end is cut off, and a file damaged elsewhere is an Error: what followed the damage
-  // would be read by nobody.
+  // killed process left torn at its end is cut off, and a file damaged elsewhere is an Error: readers would stop at the
+  // damage.
   EventFileWriter(const std::string& path, double wall_time);
 
   struct Scalar {
@@ -49,7 +49,7 @@ class EventFileWriter {
   // One event a call: all scalars of one step, as TensorBoard's own writers may do.
   void add(std::int64_t step, double wall_time, std::span<const Scalar> scalars);
   void add(std::int64_t step, double wall_time, std::string_view tag, float value);
-  // The values of a tensor; nothing where it has none that are finite.
+  // The values of a tensor; writes nothing if none of them is finite.
   void add_histogram(std::int64_t step, double wall_time, std::string_view tag, const EventHistogram& histogram);
   // A PNG or JPEG of that size, `channels` 1 or 3.
   struct Picture {
@@ -60,7 +60,7 @@ class EventFileWriter {
   void add_picture(std::int64_t step, double wall_time, const Picture& picture);
   // A serialised tensorflow.GraphDef, of the whole run.
   void add_graph(double wall_time, std::string_view graph_def);
-  // A run goes on at `step`: whoever reads drops what came before of this step and of later ones.
+  // Marks that a run was resumed at `step`: readers drop earlier records of this step and of later ones.
   void start(std::int64_t step, double wall_time);
   void sync() { file_.sync(); }
 
@@ -70,8 +70,8 @@ class EventFileWriter {
   AppendFile file_;
 };
 
-// Goes on with the newest event file of `directory`; without one, or if that one cannot be continued, which `warn` is
-// told, begins a new one of that time and host.
+// Continues the newest event file of `directory`; without one, or if that one cannot be continued (`warn` gets the
+// reason), begins a new one of that time and host.
 EventFileWriter continue_events(const std::string& directory, double wall_time, std::string_view host,
                                 const std::function<void(const std::string&)>& warn);
 
@@ -85,8 +85,8 @@ struct EventFileContent {
   std::optional<std::string> damage;  // a torn or damaged end, as the reader's message
 };
 
-// Reads simple values and the rank-0 float and double tensors that TensorFlow 2 writes; other summaries are passed
-// over. A run that started anew in the middle drops the scalars of the steps that it did again, as TensorBoard does.
+// Reads simple values and the rank-0 float and double tensors that TensorFlow 2 writes; other summaries are skipped.
+// Where a run was resumed at an earlier step, the scalars of the repeated steps are dropped, as TensorBoard does.
 EventFileContent read_event_file(const std::string& path);
 
 }  // namespace ridgeline

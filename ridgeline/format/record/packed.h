@@ -55,9 +55,9 @@ class PackedFile {
   const PackedSchema& schema() const { return schema_; }
   // The writer's JSON text, byte for byte; "" if there was none. Valid as long as the file object.
   std::string_view metadata() const { return metadata_; }
-  // Row i was written. Only a file that was finished with missing rows answers false.
+  // Whether row i was written; false only in files that were finished with missing rows.
   bool has(std::size_t i) const;
-  // Where row i lies in the file, and how many bytes it has with those between columns. A missing row is an Error.
+  // Where row i is in the file, and its bytes, padding between columns included. A missing row is an Error.
   std::uint64_t offset(std::size_t i) const;
   std::uint64_t length(std::size_t i) const;
 
@@ -83,7 +83,7 @@ class PackedFile {
   std::string metadata_;
 };
 
-// A column's value for the writer, borrowed for the call. `extents` are looked at where the schema has a -1; a column
+// A column's value for the writer, borrowed for the call. `extents` are used where the schema has a -1; a column
 // without one may leave them out.
 struct PackedValue {
   std::span<const std::uint8_t> bytes;
@@ -100,17 +100,17 @@ class PackedWriter {
   PackedWriter(PackedWriter&&) noexcept;
   PackedWriter& operator=(PackedWriter&&) noexcept;
 
-  // Row `index` in any order. A row that is there already, a wrong number of values or a wrong size is an Error that
+  // Row `index` in any order. A row that was added before, a wrong number of values or a wrong size is an Error that
   // names row and column; the writer is then as before. An error of the disk makes finish() fail, too.
   void add(std::size_t index, std::span<const PackedValue> values);
-  // The row behind the last one so far; its index.
+  // Adds the row after the last one so far; returns its index.
   std::size_t add(std::span<const PackedValue> values);
   // Rows added.
   std::size_t size() const;
 
   enum class Missing { error, allowed };
-  // The file has `rows` rows; rows that were never added are an Error that names the first, or are marked. A row
-  // behind `rows` is an Error. Without `rows` there is one more than the highest index added.
+  // The file has `rows` rows; rows that were never added are an Error that names the first, or are marked. A row beyond
+  // `rows` is an Error. Without `rows` there is one more than the highest index added.
   void finish(std::size_t rows, Missing missing = Missing::error);
   void finish();
 

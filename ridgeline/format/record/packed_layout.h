@@ -22,7 +22,7 @@ struct Header {
   std::uint32_t version = 0;
   std::uint32_t flags = 0;
   std::uint64_t schema_bytes = 0;    // JSON text, from byte 64
-  std::uint64_t metadata_bytes = 0;  // JSON text, behind the schema
+  std::uint64_t metadata_bytes = 0;  // JSON text, after the schema
   std::uint64_t rows = 0;
   std::uint64_t table_at = 0;    // the table ends the file
   std::uint32_t texts_crc = 0;   // CRC-32C of schema and metadata
@@ -46,8 +46,8 @@ constexpr std::uint64_t aligned(std::uint64_t place, std::uint64_t to = kAlignme
   return (place + to - 1) / to * to;
 }
 
-// Where a column of `bytes` bytes begins at the earliest, in a row of which `place` bytes are taken: large columns on
-// 64 bytes, small ones on their element's size, so that both can be used where they lie.
+// Where a column of `bytes` bytes begins at the earliest, in a row of which `place` bytes are taken: large columns are
+// aligned to 64 bytes, small ones to their element's size, so that both can be used in place.
 constexpr std::uint64_t column_place(std::uint64_t place, std::uint64_t bytes, std::uint64_t element) {
   return aligned(place, bytes >= kAlignment ? kAlignment : (element == 0 ? 1 : element));
 }

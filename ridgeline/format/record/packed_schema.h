@@ -42,7 +42,7 @@ struct PackedSchema {
 void check_packed_schema(const PackedSchema& schema);
 
 // The JSON text in the file: {"columns":[{"name":"x","dtype":"f32","extents":[-1,4]}],"class_names":["a"]}. A class
-// name that is no UTF-8 stands there as {"bytes":[102,108,233]}.
+// name that is not UTF-8 is written as {"bytes":[102,108,233]}.
 std::string packed_schema_text(const PackedSchema& schema);
 // Errors begin with `where`.
 PackedSchema parse_packed_schema(std::string_view text, const std::string& where);

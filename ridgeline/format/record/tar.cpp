@@ -182,7 +182,7 @@ void TarFile::check_end(std::uint64_t at, Ahead& ahead) const {
     const std::string rest = bytes_at(from, kEndPiece, ahead);
     if (const std::size_t more = rest.find_first_not_of('\0'); more != std::string::npos) {
       fail(at, "ends the archive, but there is more data at byte " + std::to_string(from + more) +
-                   " (archives written one behind the other?)");
+                   " (archives written one after the other?)");
     }
   }
 }

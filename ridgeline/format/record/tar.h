@@ -23,19 +23,19 @@ struct TarOptions {
   // Where the index is kept between runs, keyed by path, size and modification time: a cache directory, or the folder
   // of the archive itself. Empty: nowhere. A cache that cannot be read or written is ignored.
   std::string index_cache_directory;
-  // Accept an archive that ends behind a whole member without the two blocks of zeros that mark the end, as a writer
-  // that was killed leaves it. Otherwise that is an Error, since members may be missing.
+  // Accept an archive that ends after a whole member, without the two blocks of zeros that mark the end, as a writer
+  // leaves it that was killed. Otherwise that is an Error, since members may be missing.
   bool allow_missing_end = false;
-  // Through which archives behind a URL are read; null: one of the archive's own.
+  // The client that reads archives from URLs; null: the archive makes its own.
   std::shared_ptr<HttpClient> http = nullptr;
 };
 
 // Owns the open file and the index. Members are the plain files, in the archive's order; directories, links, devices
-// and volume labels are passed over. Opening walks from header to header (a page a member) and checks every header's
+// and volume labels are skipped. Opening walks from header to header (a page a member) and checks every header's
 // checksum and that every member lies inside the file. Errors: "[tar] FILE: header at byte 10240 ...". Compressed
-// archives, sparse members and data behind the end are refused. A file that is cut short afterwards is an Error of the
+// archives, sparse members and data after the end are refused. A file that is cut short afterwards is an Error of the
 // members that are gone. The path may be a URL (format/remote/http_file.h): opening then reads 1 MiB at a time, and
-// leaps over members that are longer. Immutable: any thread may read.
+// skips longer members. Immutable: any thread may read.
 class TarFile {
  public:
   explicit TarFile(const std::string& path, const TarOptions& options = {});
@@ -43,15 +43,14 @@ class TarFile {
   const std::string& path() const { return file_->path(); }
   std::size_t size() const { return members_.size(); }
   std::string_view name(std::size_t i) const;
-  // Where the header that precedes the data of member i lies, and the data.
+  // Offsets of the header that precedes the data of member i, and of the data.
   std::uint64_t header_offset(std::size_t i) const { return at(i).header; }
   std::uint64_t offset(std::size_t i) const { return at(i).header + 512; }
   std::uint64_t length(std::size_t i) const { return at(i).bytes; }
   // The content of member i, which lies in `storage`.
   std::span<const std::uint8_t> member(std::size_t i, std::string& storage) const;
-  // The contents of some members, in the order of `wanted`, all in `storage`: read at once where they lie close
-  // together (64 KiB between them at most), since every read of an archive behind a URL is a way to the server and
-  // back.
+  // The contents of some members, in the order of `wanted`, all in `storage`. Members that lie close together (64 KiB
+  // between them at most) are read at once, since every read of an archive at a URL is a round trip to the server.
   void members(std::span<const std::size_t> wanted, std::string& storage,
                std::vector<std::span<const std::uint8_t>>& contents) const;
   // The file's state when it was opened (StoredFile::version).
@@ -59,7 +58,7 @@ class TarFile {
   bool index_was_cached() const { return index_was_cached_; }
 
  private:
-  // As they lie in the index cache.
+  // As they are stored in the index cache.
   struct Member {
     std::uint64_t header;
     std::uint64_t bytes;
@@ -68,7 +67,7 @@ class TarFile {
   };
   const Member& at(std::size_t i) const;
   void build_index(const TarOptions& options);
-  // What was read last while the index is made.
+  // The block that was read last while the index is made.
   struct Ahead {
     std::uint64_t at = 0;
     std::string bytes;

@@ -1,8 +1,8 @@
 // ridgeline/format/record/tar_header.h
 //
 // One 512-byte header block of a tar archive: POSIX ustar, GNU and the older v7. (POSIX.1-2017, pax, "ustar
-// Interchange Format"; GNU tar manual, "Basic Tar Format".) Pure functions on bytes; messages without place, which the
-// caller adds.
+// Interchange Format"; GNU tar manual, "Basic Tar Format".) Pure functions on bytes; messages do not say where, which
+// the caller adds.
 #pragma once
 
 #include <cstdint>
@@ -42,11 +42,11 @@ bool tar_name_fits(std::string_view name);
 // The largest size that the header's octal field holds.
 constexpr std::uint64_t kTarSizeLimit = (std::uint64_t{1} << 33) - 1;
 
-// What a pax extended header says about the file behind it, as far as it matters here.
+// What a pax extended header says about the file that follows it, as far as it matters here.
 struct PaxRecords {
   std::optional<std::string> path;
   std::optional<std::uint64_t> size;
-  bool sparse = false;  // the member holds pieces of a file with holes
+  bool sparse = false;  // the member holds the pieces of a sparse file
 };
 // Records "LENGTH KEY=VALUE\n". Errors name the byte in `content`.
 PaxRecords parse_pax(std::string_view content);

@@ -1,8 +1,8 @@
 // ridgeline/format/record/tar_samples.h
 //
-// Samples of a tar archive after WebDataset's rule: members one behind the other whose names agree up to the first dot
-// of the file name are one sample; what follows that dot is the field's name, in lower case. "a/0017.jpg" and
-// "a/0017.cls" are the fields jpg and cls of sample a/0017; "a/0017.seg.png" is its field seg.png.
+// Samples of a tar archive after WebDataset's rule: consecutive members whose names agree up to the first dot of the
+// file name are one sample; what follows that dot is the field's name, in lower case. "a/0017.jpg" and "a/0017.cls" are
+// the fields jpg and cls of sample a/0017; "a/0017.seg.png" is its field seg.png.
 // (https://github.com/webdataset/webdataset, "The WebDataset Format".)
 #pragma once
 
@@ -17,10 +17,10 @@
 
 namespace ridgeline {
 
-// Owns the archive. Passed over: files without a dot, those whose path begins with a part like "__meta__", and, other
-// than there, every file whose own name begins with a dot (WebDataset makes "d/._1.jpg" the field _1.jpg of a sample
-// "d/"). A key that comes again later is another sample. Two members of one sample with the same field are an Error
-// that names member and byte. Immutable: any thread may read.
+// Owns the archive. Skipped are files without a dot, those in a folder like "__meta__", and, unlike in WebDataset,
+// every file whose own name begins with a dot (WebDataset makes "d/._1.jpg" the field _1.jpg of a sample "d/"). A key
+// that comes again later is another sample. Two members of one sample with the same field are an Error that names
+// member and byte. Immutable: any thread may read.
 class TarSamples {
  public:
   struct Field {
@@ -34,15 +34,15 @@ class TarSamples {
   const TarFile& archive() const { return archive_; }
   std::size_t size() const { return samples_.size() - 1; }
   std::string_view key(std::size_t i) const;
-  // Where the header of its first member lies.
+  // The offset of the header of its first member.
   std::uint64_t offset(std::size_t i) const { return archive_.header_offset(kept_[samples_[i]]); }
   // In the archive's order.
   std::vector<Field> fields(std::size_t i) const;
   bool has(std::size_t i, std::string_view field) const;
   // The member that holds a field of sample i; an Error as for field().
   std::size_t member(std::size_t i, std::string_view field) const;
-  // The content of a field, which lies in `storage`. A missing one is an Error that names sample, byte and the fields
-  // that are there.
+  // The content of a field, stored in `storage`. A missing one is an Error that names sample, byte and the fields that
+  // are there.
   std::span<const std::uint8_t> field(std::size_t i, std::string_view name, std::string& storage) const;
 
  private:

@@ -37,7 +37,7 @@ Compression compression_of(const RandomAccessFile& file) {
   return guess_compression(std::span(start).first(got));
 }
 
-// Headers of a plain file, one behind the other: a page at a time, which holds several of small records.
+// Headers of a plain file, one after the other: a page at a time, which holds several of small records.
 class HeaderReader {
  public:
   explicit HeaderReader(const RandomAccessFile& file) : file_(file) {}

@@ -2,7 +2,7 @@
 //
 // TFRecord files: a sequence of {u64 length, masked CRC of the length, data, masked CRC of the data}, little endian.
 // (TensorFlow lib/io/record_writer.h.) Plain files are indexed and read record by record, compressed ones inflated in
-// blocks that are kept as long as there is room; either way any record can be read in any order.
+// blocks that are kept as long as there is room; records of both can be read in any order.
 #pragma once
 
 #include <cstddef>
@@ -25,14 +25,14 @@ struct TFRecordOptions {
   std::string index_cache_directory = {};
   // Keep the records before a damaged place instead of refusing the file; damage() then tells what was wrong.
   bool keep_readable_prefix = false;
-  // Where the inflated blocks of a compressed file are kept, which several files may share. Null: a share of its own of
+  // Where the inflated blocks of a compressed file are kept; several files may share it. Null: its own, of
   // kInflateLimit bytes.
   std::shared_ptr<InflatedBlocks> inflated = nullptr;
 };
 
 // Where and why a file stops being readable.
 struct TFRecordDamage {
-  std::string message;     // as it would have been thrown
+  std::string message;     // of the Error that it would have been
   std::uint64_t byte = 0;  // where the first unreadable record starts
   bool cut_short = false;  // the file ends inside that record; otherwise it is damaged there
 };
@@ -54,7 +54,7 @@ class TFRecordFile {
   std::uint64_t length(std::size_t i) const { return offsets_[i + 1] - offsets_[i] - kOverhead; }
   // The data of record i, its checksum verified. Lies in `storage`.
   std::span<const std::uint8_t> record(std::size_t i, std::string& storage) const;
-  // The same for callers who say themselves where it lies: nullopt, and `fault` what is wrong with it.
+  // The same for callers who word the message themselves: on an error nullopt, and `fault` says what is wrong.
   std::optional<std::span<const std::uint8_t>> record(std::size_t i, std::string& storage, std::string& fault) const;
   // What keep_readable_prefix left out.
   const std::optional<TFRecordDamage>& damage() const { return damage_; }
@@ -76,8 +76,8 @@ class TFRecordFile {
   bool index_was_cached_ = false;
 };
 
-// Whether a file begins as one, plain or compressed: by the checksum of the first record's length. False also for one
-// that is empty or cannot be read.
+// Whether a file begins as a TFRecord file, plain or compressed: by the checksum of the first record's length. False
+// also for a file that is empty or cannot be read.
 bool begins_as_tfrecord(const std::string& path);
 
 // Writes a file that appears under its name only when close() has returned. Without close() (an exception on the way)

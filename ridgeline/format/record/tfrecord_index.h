@@ -1,7 +1,7 @@
 // ridgeline/format/record/tfrecord_index.h
 //
-// The offset index of a plain TFRecord file in an index cache (index_cache.h: what is stale or damaged counts as
-// absent, what cannot be written is passed over). Any thread and process may load and store.
+// The offset index of a plain TFRecord file in an index cache (index_cache.h: a stale or damaged entry counts as
+// absent, and one that cannot be written is no error). Any thread and process may load and store.
 #pragma once
 
 #include <cstdint>

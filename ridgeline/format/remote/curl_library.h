@@ -1,12 +1,11 @@
 // ridgeline/format/remote/curl_library.h
 //
-// libcurl, loaded when the first URL is opened. Programs and wheels that read files neither need it nor load it, and
-// one that reads URLs has the system's: with its certificates, its proxy settings and its security updates, which a
-// copy of our own would lack. The library's interface (libcurl.so.4) has been stable since 2006. Private to this
-// folder.
+// libcurl, loaded when the first URL is opened. Programs and wheels that read only files do not need or load it. Those
+// that read URLs use the system's copy, with its certificates, proxy settings and security updates, which a copy of our
+// own would lack. The library's interface (libcurl.so.4) has been stable since 2006. Private to this folder.
 #pragma once
 
-#define CURL_DISABLE_DEPRECATION  // we keep to options that old versions of the library know, too
+#define CURL_DISABLE_DEPRECATION  // we use only options that old versions of the library know, too
 #include <curl/curl.h>
 
 namespace ridgeline {
@@ -20,7 +19,7 @@ struct CurlLibrary {
   decltype(&curl_easy_strerror) text_of;
 };
 
-// Loaded and initialised once, and never unloaded. An Error that says what to install where there is none. Any thread.
+// Loaded and initialised once, never unloaded. Where it is missing, an Error says what to install. Any thread.
 const CurlLibrary& curl_library();
 
 }  // namespace ridgeline

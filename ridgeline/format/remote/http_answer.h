@@ -1,6 +1,6 @@
 // ridgeline/format/remote/http_answer.h
 //
-// What a server answered, header by header, and whether it is what was asked for. Private to this folder.
+// The headers of a server's answer, and whether it is what was asked for. Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace ridgeline {
 
 struct HttpAnswer {
-  // One line as it arrived. A status line begins another answer: there are several where servers send elsewhere.
+  // One line as it arrived. A status line begins another answer: redirects give several.
   void line(std::string_view text);
 
   int status = 0;
@@ -29,7 +29,7 @@ struct HttpFault {
   bool final = false;
 };
 
-// An answer to the request for bytes `first` to `last` (both included). A range that ends earlier is none.
+// An answer to the request for bytes `first` to `last` (both included). A range that ends earlier is no fault.
 std::optional<HttpFault> fault_of(const HttpAnswer& answer, std::uint64_t first, std::uint64_t last);
 
 }  // namespace ridgeline

@@ -1,9 +1,9 @@
 // ridgeline/format/remote/http_file.h
 //
-// A file behind http:// or https://, read in pieces by range requests. A request that fails is made again, from the
-// byte that arrived last: dropped or silent connections, answers in 5xx and 429, ranges and lengths other than those
-// asked for. What will not get better (404, a certificate that does not hold) is an Error at once. Errors are
-// UnreachableErrors (core/unreachable_error.h): "[http] https://host/a.tar: bytes 512 to 1023: status 503, 5 tries".
+// A file at http:// or https://, read in pieces by range requests. A request that fails (a dropped or silent
+// connection, a status of 5xx or 429, another range or length than asked for) is repeated from the byte that arrived
+// last. What will not get better (404, an invalid certificate) is an Error at once. Errors are UnreachableErrors
+// (core/unreachable_error.h): "[http] https://host/a.tar: bytes 512 to 1023: status 503, 5 tries".
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace ridgeline {
 
 struct HttpOptions {
-  int tries = 5;                     // that bring next to nothing, one after the other, until a read is an Error
+  int tries = 5;                     // in sequence, that bring almost no bytes, before a read is an Error
   double stall_seconds = 20;         // without a byte (or a connection), after which a try has failed
   double first_wait_seconds = 0.25;  // before the second try; each further wait is twice as long, up to 8 s
 };
@@ -41,8 +41,8 @@ class HttpClient {
   std::unique_ptr<State> state_;
 };
 
-// Asks for size and version (ETag, Last-Modified), which must stay as they are. A server that knows no ranges, does not
-// tell the size, or sends compressed answers is an Error. Reads end within a second where stop_wanted() (core/stop.h).
+// Asks for size and version (ETag, Last-Modified), which must not change. A server that supports no ranges, does not
+// tell the size, or sends compressed answers is an Error. Reads end within a second if stop_wanted() (core/stop.h).
 class HttpFile : public StoredFile {
  public:
   HttpFile(const std::string& url, std::shared_ptr<HttpClient> client);
@@ -55,8 +55,8 @@ class HttpFile : public StoredFile {
   std::size_t read_ahead() const override { return std::size_t{1} << 20; }
   // Nothing where the server gives no version.
   std::optional<IndexedFile> indexed() const override;
-  // Of an ETag alone, which is the content's: what follows '?' may be a signature that is new every day. Without one
-  // that may be what tells two files apart, and counts.
+  // From the ETag alone if there is one: it is that of the content, while what follows '?' may be a signature that is
+  // new every day. Without an ETag, what follows '?' counts, since it may be what tells two files apart.
   std::uint64_t version() const override;
 
  private:

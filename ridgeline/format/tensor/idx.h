@@ -1,6 +1,6 @@
 // ridgeline/format/tensor/idx.h
 //
-// idx files, as MNIST comes in: magic {0, 0, type, rank}, big-endian extents, big-endian values; plain or gzip.
+// idx files, the format of MNIST: magic {0, 0, type, rank}, big-endian extents, big-endian values; plain or gzip.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace ridgeline {
 
-// u8, i32, f32 and f64 as they are; signed bytes and 16-bit integers, for which we have no type, widened to i32.
-// A wrong magic, truncation or trailing bytes is an Error "[idx] FILE: ... at byte N" (of the inflated content).
+// u8, i32, f32 and f64 keep their type; signed bytes and 16-bit integers, for which we have no type, are widened to
+// i32. A wrong magic, truncation or trailing bytes is an Error "[idx] FILE: ... at byte N" (of the inflated content).
 Tensor read_idx(const std::string& path);
 
 }  // namespace ridgeline

@@ -75,7 +75,7 @@ class Elements {
     const auto size = load<std::uint32_t>(bytes_.data() + at_ + 4);
     if (size > bytes_.size() - at_ - 8) fail("an element is cut short", byte);
     const Element element{word, bytes_.subspan(at_ + 8, size), byte};
-    // Elements begin at multiples of eight, but for what follows a compressed one.
+    // Elements begin at multiples of eight, except after a compressed one.
     const std::size_t padded = word == kCompressed ? size : (std::size_t{size} + 7) / 8 * 8;
     at_ = std::min(at_ + 8 + padded, bytes_.size());
     return element;

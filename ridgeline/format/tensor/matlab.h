@@ -1,8 +1,8 @@
 // ridgeline/format/tensor/matlab.h
 //
-// Vectors of whole numbers out of MATLAB's .mat files, level 5, as Flowers-102 keeps its labels and splits in.
-// ("MAT-File Format", The MathWorks, chapter 1.) Other kinds of arrays are passed over; level 7.3 files, which are
-// HDF5, are refused.
+// Vectors of integers out of MATLAB's .mat files, level 5, the format of the labels and splits of Flowers-102.
+// ("MAT-File Format", The MathWorks, chapter 1.) Other kinds of arrays are skipped; level 7.3 files, which are HDF5,
+// are refused.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ class SafetensorsFile {
 
   const std::string& path() const { return path_; }
   // In the order of their bytes in the file. The tensors are read-only views of what was read, which they keep alive
-  // beyond this object; clone() one before writing to it. (One that lies misaligned for its type is a copy.)
+  // beyond this object; clone() one before writing to it. (A tensor that is misaligned for its type is a copy.)
   const std::vector<NamedTensor>& tensors() const { return tensors_; }
   bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
   // A missing name is an Error with the nearest one.

@@ -3,9 +3,9 @@
 // CSV files after RFC 4180: fields in quotes may hold delimiters, line ends and doubled quotes; lines end with LF or
 // CRLF. The file is read and walked once, so that every row can be read in any order.
 //
-// Beyond the RFC: a UTF-8 byte order mark at the start and lines without any character are passed over. Refused, with
-// line and byte: an embedded NUL, a quote inside an unquoted field or text behind a closing one, a carriage return
-// alone, an unclosed quote, a row with another number of fields than there are columns.
+// Beyond the RFC: a UTF-8 byte order mark at the start and empty lines are skipped. Refused, with line and byte: an
+// embedded NUL, a quote inside an unquoted field or text behind a closing one, a carriage return alone, an unclosed
+// quote, a row with another number of fields than there are columns.
 #pragma once
 
 #include <cstddef>

@@ -9,9 +9,9 @@
 
 namespace ridgeline {
 
-// A cell as it stands in a file: in quotes where it holds a comma, a quote or a line end. A text that a spreadsheet
-// would compute as a formula (it begins with =, @, a tab, or with a sign and is no number) gets an apostrophe in front,
-// which spreadsheets take for "this is text".
+// A cell as it is written: in quotes if it holds a comma, a quote or a line end. A text that a spreadsheet would
+// evaluate as a formula (it begins with =, @, a tab, or with a sign and is no number) gets an apostrophe in front, by
+// which spreadsheets recognise text.
 std::string csv_cell(std::string_view text);
 // With a line end, CR and LF.
 std::string csv_row(const std::vector<std::string>& cells);

@@ -1,7 +1,7 @@
 // ridgeline/format/text/json_lines.h
 //
-// Metrics as JSON lines: one flat object a line, appended and flushed, so that `tail -f` and a crash both see whole
-// lines. NaN and infinities, which JSON lacks, are the strings "NaN", "Infinity" and "-Infinity".
+// Metrics as JSON lines: one flat object a line, appended and flushed, so that `tail -f`, and readers after a crash,
+// see whole lines. NaN and infinities, which JSON lacks, are the strings "NaN", "Infinity" and "-Infinity".
 #pragma once
 
 #include <cstddef>
@@ -34,13 +34,13 @@ class JsonLinesWriter {
   AppendFile file_;
 };
 
-// Rewrites the file, atomically, without the lines for which `remove` is true, and returns how many those were. A line
-// that cannot be read is not shown to `remove` and stays.
+// Rewrites the file, atomically, without the lines for which `remove` is true, and returns their number. A line that
+// cannot be read stays, and is not given to `remove`.
 using JsonLineTest = std::function<bool(const std::map<std::string, JsonScalar>& line)>;
 std::size_t remove_json_lines(const std::string& path, const JsonLineTest& remove);
 
 // Every line as a map. Lines that are not flat objects of numbers, strings or booleans (read as 0 and 1) are an Error
-// "[json_lines] FILE: line N ..."; a torn last line is passed over. The three strings above come back as doubles.
+// "[json_lines] FILE: line N ..."; a torn last line is skipped. The three strings above come back as doubles.
 std::vector<std::map<std::string, JsonScalar>> read_json_lines(const std::string& path);
 
 }  // namespace ridgeline

@@ -1,7 +1,7 @@
 // ridgeline/format/text/json_rows.h
 //
-// Manifests of JSON lines, {"file":"a.jpg","label":3,"box":[1,2,3,4]}: one flat object a line, typed columns, any line
-// in any order. (json_lines.h is for metrics: it appends, and reads a whole file of loosely typed lines.)
+// Manifests of JSON lines, {"file":"a.jpg","label":3,"box":[1,2,3,4]}: one flat object a line, typed columns, lines
+// readable in any order. (json_lines.h is for metrics: it appends, and reads a whole file of loosely typed lines.)
 #pragma once
 
 #include <cstddef>
@@ -30,13 +30,13 @@ using JsonCell = std::variant<std::monostate, std::int64_t, double, std::string,
                               std::vector<double>, std::vector<std::string>>;
 
 struct JsonRowsOptions {
-  // Keys that are no columns are read over, whatever they hold; otherwise they are an Error.
+  // Keys that are not columns are skipped, whatever they hold; otherwise they are an Error.
   bool allow_unknown_keys = false;
 };
 
-// Holds the file's text and where each line begins; lines of blanks are passed over. Opening looks for line ends only,
-// rows are checked when read. Errors: "[json_rows] FILE: row 3, line 5: key 'label' is text, an integer is wanted".
-// Immutable: any thread may read.
+// Holds the file's text and where each line begins; blank lines are skipped. Opening looks for line ends only, rows are
+// checked when read. Errors: "[json_rows] FILE: row 3, line 5: key 'label' is text, an integer is wanted". Immutable:
+// any thread may read.
 class JsonRowsFile {
  public:
   JsonRowsFile(const std::string& path, std::vector<JsonColumn> columns, const JsonRowsOptions& options = {});

@@ -1,6 +1,6 @@
 // ridgeline/format/text/json_value.h
 //
-// A parsed JSON text as plain values, for the readers of this folder: strict (no equal keys, no text behind the value,
+// A parsed JSON text as plain values, for the readers of this folder: strict (no equal keys, no text after the value,
 // limited nesting), keys in the order of the text, errors with the byte. The JSON library stays in the .cpp file.
 // Values own what they hold; reading them from several threads is safe.
 #pragma once
@@ -57,7 +57,7 @@ struct JsonMember {
   JsonValue value;
 };
 
-// Behind JsonMember: what makes a value may have to destroy it.
+// Defined after JsonMember, which must be complete: a constructor that fails destroys what it made.
 inline JsonValue::JsonValue() = default;
 inline JsonValue::JsonValue(bool value) : value_(value) {}
 inline JsonValue::JsonValue(std::int64_t value) : value_(value) {}
@@ -69,7 +69,7 @@ inline JsonValue::JsonValue(Object value) : value_(std::move(value)) {}
 
 struct JsonOptions {
   int max_depth = 64;
-  // Members with these keys are read over, wherever they are: what a caller does not need may be most of a file.
+  // Members with these keys are skipped, at any depth: what a caller does not need may be most of a file.
   std::vector<std::string> ignored_keys;
   // Added to the bytes in messages: where in its file the text begins.
   std::uint64_t first_byte = 0;
@@ -79,7 +79,7 @@ struct JsonOptions {
 // message: "[coco] instances.json:".
 JsonValue parse_json(std::string_view text, std::string_view where, const JsonOptions& options = {});
 
-// On one line, members in their order; equal values give equal text. Text that is no UTF-8 is an Error.
+// On one line, members in their order; equal values give equal text. Text that is not UTF-8 is an Error.
 std::string to_json_text(const JsonValue& value);
 
 }  // namespace ridgeline

@@ -1,7 +1,7 @@
 // ridgeline/format/text/number_text.h
 //
-// Numbers out of text fields, strictly: the whole field must be the number, blanks around it aside. The result does not
-// depend on the locale. Pure functions.
+// Numbers out of text fields, strictly: the whole field must be the number, apart from blanks around it. The result
+// does not depend on the locale. Pure functions.
 #pragma once
 
 #include <charconv>
@@ -28,7 +28,7 @@ std::optional<T> parse_whole(std::string_view text) {
   return value;
 }
 
-// Decimal, with '-' but no '+'; nullopt for anything else and outside of the type's range.
+// Decimal, with '-' but no '+'; nullopt for anything else, and for numbers out of the type's range.
 inline std::optional<std::int64_t> parse_i64(std::string_view text) {
   return parse_whole<std::int64_t>(without_blanks(text));
 }
@@ -37,7 +37,7 @@ inline std::optional<std::int64_t> parse_i64(std::string_view text) {
 inline std::optional<float> parse_f32(std::string_view text) {
   const std::string_view number = without_blanks(text);
   if (const auto value = parse_whole<float>(number)) return value;
-  const auto wide = parse_whole<double>(number);  // from_chars calls a number that is too small out of range, too
+  const auto wide = parse_whole<double>(number);  // from_chars also reports a number that is too small as out of range
   if (wide && std::abs(*wide) < 1) return static_cast<float>(*wide);
   return std::nullopt;
 }

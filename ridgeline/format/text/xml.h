@@ -1,7 +1,7 @@
 // ridgeline/format/text/xml.h
 //
-// The little of XML that annotation files use: nested elements with text. Attributes, comments and processing
-// instructions are read over; document types and CDATA sections are refused. No entities but the five of XML and
+// The subset of XML that annotation files use: nested elements with text. Attributes, comments and processing
+// instructions are skipped; document types and CDATA sections are refused. The only entities are the five of XML and
 // character numbers, so nothing can expand. Nodes own what they hold.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace ridgeline {
 
 struct XmlNode {
   std::string name;
-  std::string text;  // its own, without that of its children; blanks at both ends removed
+  std::string text;  // without that of its children, and without blanks at both ends
   std::vector<XmlNode> children;
   std::uint64_t byte = 0;  // where its '<' is
 

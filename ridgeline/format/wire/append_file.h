@@ -1,9 +1,9 @@
 // ridgeline/format/wire/append_file.h
 //
 // A file that only grows: each append is one write to the system, so that a killed process leaves at most one torn
-// piece at the end, and readers see every finished one at once. A file whose name was removed meanwhile (a log folder
-// deleted during a run) is made again, with its folder, by the next append: what is written can be found. Devices,
-// pipes and /dev/stdout are written to as they are. Owned by a writer of lines or records; one thread.
+// record at the end, and readers see every finished one at once. If the file was removed meanwhile (a log folder
+// deleted during a run), the next append makes it again, with its folder, so that nothing written is lost. Devices,
+// pipes and /dev/stdout are written to directly. Owned by a writer of lines or records; one thread.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ class AppendFile {
   // False for a device, a pipe or /dev/stdout: nothing can be read back or cut off, and size() is 0.
   bool is_file() const { return file_; }
   std::uint64_t size() const;
-  // If the name is no longer there or means another file, opens it as if for the first time; true if so. Where that
-  // cannot be, later appends go on into the old file, which nobody can find: a run is worth more than its log.
+  // If the path no longer exists or is another file, opens it as the constructor does and returns true. If that fails,
+  // later appends go to the old file, which nobody can find: the run matters more than its log.
   bool restore();
   void append(std::string_view bytes);
   // Whether the last append failed because nobody reads the pipe any more.
   bool reader_gone() const { return reader_gone_; }
-  // Cuts the file to `size` bytes: removes a torn piece that an earlier process left.
+  // Cuts the file to `size` bytes: removes a torn record that an earlier process left.
   void truncate(std::uint64_t size);
-  // Down to the disk, for what must survive a power cut.
+  // Syncs to the disk, for what must survive a power cut.
   void sync();
 
  private:

@@ -1,7 +1,7 @@
 // ridgeline/format/wire/crc32c.h
 //
 // CRC-32C (Castagnoli, reflected polynomial 0x82f63b78; RFC 3720 appendix B.4) by the processor's instruction where it
-// has one, by tables elsewhere, and the masked form that TFRecord stores. Pure functions.
+// has one, by tables elsewhere, and the masked CRC that TFRecord stores. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace ridgeline {
 // `crc` continues an earlier call: crc32c(b, crc32c(a)) == crc32c(a followed by b).
 std::uint32_t crc32c(std::span<const std::uint8_t> bytes, std::uint32_t crc = 0);
 
-// The two ways of computing it, for tests. The first needs crc32c_has_instruction().
+// The two implementations, for tests. The first needs crc32c_has_instruction().
 bool crc32c_has_instruction();
 std::uint32_t crc32c_by_instruction(std::span<const std::uint8_t> bytes, std::uint32_t crc = 0);
 std::uint32_t crc32c_by_table(std::span<const std::uint8_t> bytes, std::uint32_t crc = 0);

@@ -1,9 +1,9 @@
 // ridgeline/format/wire/inflated_file.h
 //
-// The content of a gzip or zlib file, read at any place without being held in memory whole. Opening goes through the
-// file once and notes points at which inflating can begin again (zlib's examples/zran.c): the state is the 32 KiB of
-// content before the point. Between two points lies a block of some megabytes, which is inflated when it is needed and
-// kept as long as there is room.
+// The content of a gzip or zlib file, read at any place without being held in memory whole. Opening reads the file once
+// and records points at which inflating can restart (zlib's examples/zran.c): the state is the 32 KiB of content before
+// the point. Between two points is a block of several megabytes, which is inflated when it is needed and kept as long
+// as there is room.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 
 namespace ridgeline {
 
-// Inflated blocks of any number of files, up to a number of bytes: those that were used last. Any thread.
+// A least-recently-used cache of inflated blocks of any number of files, limited in bytes. Any thread.
 class InflatedBlocks {
  public:
   using Block = std::shared_ptr<const std::vector<std::uint8_t>>;
@@ -32,9 +32,9 @@ class InflatedBlocks {
 
   std::size_t limit() const { return limit_; }
   std::size_t bytes() const;
-  std::uint64_t new_file();  // a number of its own for each file
+  std::uint64_t new_file();  // a unique number for a file
   Block find(std::uint64_t file, std::size_t block);
-  // Lets go of others where there is no room for it. A block beyond the limit is not kept.
+  // Drops others if there is no room for it. A block larger than the limit is not kept.
   void keep(std::uint64_t file, std::size_t number, Block block);
   void forget(std::uint64_t file);
 
@@ -49,18 +49,19 @@ class InflatedBlocks {
   std::size_t limit_;
   std::size_t bytes_ = 0;
   std::uint64_t files_ = 0;
-  std::list<Entry> used_;  // the last one first
+  std::list<Entry> used_;  // most recent first
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> found_;
 };
 
 // Immutable after the constructor: any thread may read.
 class InflatedFile {
  public:
-  // Bytes of content between two points, and at most: more without a place to begin at is an InflateLimitError.
+  // Bytes of content between two points, and their upper limit: more content without a possible restart point is an
+  // InflateLimitError.
   static constexpr std::size_t kBlock = std::size_t{4} << 20, kLargestBlock = std::size_t{256} << 20;
 
   // Gives all of the content to `content`, in order. Damage is an Error "[gzip] PATH: ... at byte N" of the file; given
-  // `damage`, that message goes there instead, and the content before it can be read. `block`: for tests.
+  // `damage`, that message goes there instead, and the content before the damage can be read. `block`: for tests.
   InflatedFile(const std::string& path, Compression kind, std::shared_ptr<InflatedBlocks> blocks,
                const std::function<void(std::span<const std::uint8_t>)>& content,
                std::optional<std::string>* damage = nullptr, std::size_t block = kBlock);
@@ -75,12 +76,12 @@ class InflatedFile {
 
  private:
   static constexpr std::size_t kWindow = 32768;
-  // Where inflating can begin again.
+  // Where inflating can restart.
   struct Point {
     std::uint64_t content = 0;  // bytes before it
-    std::uint64_t byte = 0;     // of the file, the first that was not looked at
-    int bits = 0;               // of the byte before that still count
-    bool raw = false;           // inside of a stream, with `window`; else a container begins there
+    std::uint64_t byte = 0;     // the first byte of the file that was not read
+    int bits = 0;               // unused bits of the byte before
+    bool raw = false;           // true: inside a stream, with `window`; false: a container begins there
     std::vector<std::uint8_t> window;
   };
   class Opening;

@@ -43,7 +43,7 @@ class ProtobufReader {
   ProtobufReader message(std::string_view what) { return {bytes(), what}; }
   void skip();
 
-  // A repeated number field, packed or not: appends the values at hand.
+  // A repeated number field, packed or not: appends the values of this occurrence.
   void append_to(std::vector<std::int64_t>& values);
   void append_to(std::vector<float>& values);
   void append_to(std::vector<double>& values);

@@ -61,7 +61,7 @@ class Drawer {
     panel_.cards.push_back(std::move(card));
   }
 
-  // What has neither operands nor a box of its own: a constant.
+  // Without operands and without a box of its own: a constant.
   static bool written_inside(const Node& node) {
     const OpDef& def = op_def(node.op);
     return def.max_operands == 0 && node.outputs.size() == 1;

@@ -11,7 +11,7 @@
 
 namespace ridgeline {
 
-// More boxes than kMostDrawn are an Error: nobody could look at them.
+// More boxes than kMostDrawn are an Error: the drawing would be unreadable.
 constexpr std::size_t kMostDrawn = 3000;
 std::string to_svg(const Graph& graph, const std::string& title = "");
 

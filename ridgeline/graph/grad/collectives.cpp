@@ -1,4 +1,4 @@
-// Gradients of exchanges: every rank differentiates its own part of a loss that is the sum over the ranks.
+// Gradients of exchanges: every rank differentiates its own summand of a loss that is the sum over the ranks.
 #include "ridgeline/graph/grad/builders.h"
 
 namespace ridgeline {
@@ -6,7 +6,7 @@ namespace {
 
 using CollectiveIds = std::vector<ValueId>;
 
-// y = sum of x over the ranks on all of them, so each x has a part in every rank's y. A mean is as much divided.
+// y = sum of x over the ranks on all of them, so each x contributes to every rank's y. A mean is divided accordingly.
 CollectiveIds all_reduce(GradientScope& s, const ForwardOp& op) {
   return {s.apply("all_reduce", {op.dy()}, op.node.attributes)};
 }

@@ -28,7 +28,7 @@ class Differentiation {
     for (std::size_t i = forward_nodes_; i-- > 0;) visit(i);
   }
 
-  // The sum of what has arrived at `value`, or kNoValue.
+  // The sum of the gradients that have arrived at `value`, or kNoValue.
   ValueId gradient(ValueId value) {
     std::vector<ValueId>& terms = contributions_[index(value)];
     if (terms.empty()) return kNoValue;
@@ -101,7 +101,7 @@ class Differentiation {
     }
   }
 
-  // What a rule refuses is of the op's line.
+  // What a rule refuses is reported at the op's line.
   static std::vector<ValueId> built(const GradientRule& rule, GradientScope& scope, const ForwardOp& op) {
     try {
       return rule.build(scope, op);

@@ -1,6 +1,6 @@
 // ridgeline/graph/grad/gradient.h
 //
-// What the gradient of one op is made with. A gradient builder adds nodes that compute, from the gradients of an op's
+// Adds the gradient of one op to a graph. A gradient builder adds nodes that compute, from the gradients of an op's
 // results, those of its operands. The builders are listed by op in graph/grad/table.cpp; differentiate.h applies them.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace ridgeline {
 
-// The op at hand, and the means to add nodes behind it. Lives during one differentiation.
+// The op that is differentiated, and functions that add nodes to its graph. Lives during one differentiation.
 class GradientScope {
  public:
   // `names` holds the names of all nodes of `graph` and is kept up to date.
@@ -28,10 +28,10 @@ class GradientScope {
   }
   ValueId constant(double value, DType dtype) { return apply("constant", {}, {{"value", value}, {"dtype", dtype}}); }
 
-  // By value: the graph grows with every node added.
+  // Returned by value: adding a node may move the graph's values.
   ValueType type(ValueId id) const { return graph_.value(id).type; }
   Shape shape(ValueId id) const { return type(id).shape; }
-  // `gradient` summed over the axes along which `shape` was broadcast to its shape.
+  // `gradient`, summed over the axes along which `shape` was broadcast to the gradient's shape.
   ValueId unbroadcast(ValueId gradient, const Shape& shape);
 
  private:
@@ -45,7 +45,7 @@ class GradientScope {
 struct ForwardOp {
   Node node;                       // a copy: the graph grows while the builder works
   std::vector<ValueId> gradients;  // of the results; kNoValue where the loss does not depend on them
-  std::vector<bool> wanted;        // by operand: whether its gradient is of use
+  std::vector<bool> wanted;        // by operand: whether its gradient is wanted
 
   ValueId x(std::size_t i) const { return node.inputs[i]; }
   ValueId y(std::size_t i = 0) const { return node.outputs[i]; }

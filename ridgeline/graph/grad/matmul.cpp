@@ -19,7 +19,7 @@ ValueId as_rows(GradientScope& s, ValueId id) {
   return s.apply("reshape", {id}, {{"shape", std::vector<std::int64_t>{rows, columns}}});
 }
 
-// y = a b: da = dy b^T, db = a^T dy, each turned where the operand was. A b that all matrices of a share gets one
+// y = a b: da = dy b^T, db = a^T dy, each transposed where the operand was. A b shared by all matrices of a gets one
 // product over all of their rows instead of a sum of products.
 Ids matmul(GradientScope& s, const ForwardOp& op) {
   const ValueId a = op.x(0), b = op.x(1);

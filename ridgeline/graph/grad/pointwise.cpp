@@ -1,5 +1,5 @@
-// Gradients of the pointwise ops. Each is a product of pointwise ops again, summed over the axes along which the
-// operand was broadcast.
+// Gradients of the pointwise ops. Each is a product of pointwise ops, summed over the axes along which the operand was
+// broadcast.
 #include "ridgeline/graph/grad/builders.h"
 
 namespace ridgeline {
@@ -83,7 +83,7 @@ Ids cast(GradientScope& s, const ForwardOp& op) {
 
 Ids scale(GradientScope& s, const ForwardOp& op) { return {s.apply("scale", {op.dy()}, op.node.attributes)}; }
 
-// The same key, step and element draw the same mask again.
+// The same key, step and element draw the same mask.
 Ids dropout(GradientScope& s, const ForwardOp& op) {
   return {s.apply("dropout", {op.dy(), op.x(1)}, op.node.attributes), kNoValue};
 }

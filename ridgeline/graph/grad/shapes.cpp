@@ -61,7 +61,7 @@ Ids transpose(GradientScope& s, const ForwardOp& op) {
 
 Ids broadcast_to(GradientScope& s, const ForwardOp& op) { return {s.unbroadcast(op.dy(), s.shape(op.x(0)))}; }
 
-// What was added is cropped, and what was cropped gets zeros.
+// An added border is cropped, a cropped one gets zeros.
 Ids pad(GradientScope& s, const ForwardOp& op) {
   Integers low = op.node.attributes.integers("low");
   Integers high = op.node.attributes.integers("high");

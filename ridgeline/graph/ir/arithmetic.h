@@ -1,6 +1,6 @@
 // ridgeline/graph/ir/arithmetic.h
 //
-// How a value is stored and in which type an op computes with it are two things: bf16 and f16 values are read into f32,
+// A value's stored type and the type in which an op computes are independent: bf16 and f16 values are read into f32,
 // computed with there, and rounded once when they are stored.
 #pragma once
 

@@ -14,7 +14,7 @@
 
 namespace ridgeline {
 
-// Integers and reals stay apart: the text form writes 1 and 1.0.
+// Integers and reals are distinct: the text format writes 1 and 1.0.
 using Attribute =
     std::variant<bool, std::int64_t, double, std::string, DType, std::vector<std::int64_t>, std::vector<double>>;
 

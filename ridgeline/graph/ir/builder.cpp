@@ -93,7 +93,7 @@ std::string operand_text(const OpDef& def, std::size_t i) {
   return "[" + def.name + "] operand " + std::to_string(i) + name;
 }
 
-// The operands without those at the end that are empty and may be absent.
+// The operands without empty optional ones at the end.
 std::span<const Value> without_absent(const OpDef& def, std::span<const Value> inputs) {
   const auto least = static_cast<std::size_t>(def.min_operands);
   while (def.max_operands >= 0 && inputs.size() > least && !inputs.back().defined())

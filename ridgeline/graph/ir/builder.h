@@ -1,8 +1,8 @@
 // ridgeline/graph/ir/builder.h
 //
 // Builds a step graph op by op. Every op is checked, its types inferred, its name fixed and the user's line recorded
-// when it is added. A Value is a handle into one builder, which it finds by a link, not by an address: what is done
-// with a value whose builder is gone, or has given its graph away, is an Error that names the user's line.
+// when it is added. A Value is a handle into one builder, which it finds by a link, not by an address: using a value
+// after its builder is destroyed or finished is an Error that names the user's line.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class GraphBuilder;
 
 // The link by which a value finds its builder. The builder owns it, its values share it.
 struct BuilderLink {
-  GraphBuilder* builder = nullptr;  // null: gone, or its graph was taken
+  GraphBuilder* builder = nullptr;  // null: the builder is destroyed, or its graph was taken
   std::string graph;                // its name
 };
 
@@ -35,13 +35,13 @@ class Value {
   bool defined() const { return link_ != nullptr; }
   ValueId id() const { return id_; }
   bool is_of(const GraphBuilder& builder) const { return link_ != nullptr && link_->builder == &builder; }
-  // Each of these is an Error with the line if the value is empty or its builder is gone.
+  // Each of these is an Error with the line if the value is empty or its builder is destroyed.
   GraphBuilder& builder(const std::source_location& at = std::source_location::current()) const;
   GraphBuilder& builder(const Location& where) const;
   const ValueType& type(const std::source_location& at = std::source_location::current()) const;
   const Shape& shape(const std::source_location& at = std::source_location::current()) const { return type(at).shape; }
   DType dtype(const std::source_location& at = std::source_location::current()) const { return type(at).dtype; }
-  // What it is instead of a value of `builder`, for messages: "an empty Value", "a value of graph ...".
+  // For messages about a value that is not of `builder`: "an empty Value", "a value of graph ...".
   std::string foreign_text(const GraphBuilder& builder) const;
 
  private:
@@ -112,8 +112,7 @@ class GraphBuilder {
     bool framed_;
   };
 
-  // While alive, ops are of this line, whatever the code says that adds them: it is that of a program in another
-  // language, which calls such code.
+  // While alive, the location of ops is this line of a program in another language, not the C++ line that adds them.
   class UserLine {
    public:
     UserLine(GraphBuilder& builder, Location line);

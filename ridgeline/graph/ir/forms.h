@@ -1,6 +1,6 @@
 // ridgeline/graph/ir/forms.h
 //
-// Step graphs in forms for readers that know other systems. Neither is parsed back: text.h has the form that is.
+// Step graphs as text for readers who know other systems. Neither format is parsed back: text.h has the format that is.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace ridgeline {
 
-// The functional reading: functions are lambdas, every op is a `let`, an op of one scalar operation is that operation:
+// In functional notation: functions are lambdas, every op is a `let`, and an op of one scalar operation is written as
+// that operation:
 //
 //   let test_f = lambda (x0, x1)
 //     let %0 = x0 - 1 in
@@ -22,10 +23,10 @@ namespace ridgeline {
 //     let %3 = %1 * %2 in
 //     %3 end
 //
-// A parameter's next version stands before the result: `let w' = %4 in`.
+// A parameter's next version is given before the result: `let w' = %4 in`.
 std::string to_let_text(const Graph& graph);
 
-// The form of MindSpore's dumps (releases 1.2 to 1.9), with the user's lines as far as their files are there:
+// The format of MindSpore's dumps (releases 1.2 to 1.9), with the user's source lines where their files can be read:
 //
 //   #IR entry      : @main.1
 //   #attrs         :

@@ -72,7 +72,7 @@ void remove_dead_nodes(Graph& graph) {
   std::vector<Node> kept;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
     const OpDef* def = find_op(node->op);
-    const bool seen = def != nullptr && def->has(kCollective);  // other ranks take part
+    const bool seen = def != nullptr && def->has(kCollective);  // other ranks take part in it
     const bool needed = seen || std::any_of(node->outputs.begin(), node->outputs.end(),
                                             [&](ValueId id) { return live[static_cast<std::size_t>(id)]; });
     if (!needed) continue;

@@ -23,7 +23,7 @@ Attributes complete_attributes(const OpDef& def, const Attributes& given) {
       complete.set(spec.name, *spec.fallback);
       continue;
     }
-    // An integer where a real is meant is no mistake.
+    // An integer is accepted where a real is expected.
     if (std::holds_alternative<double>(spec.example) && std::holds_alternative<std::int64_t>(*value)) {
       complete.set(spec.name, static_cast<double>(std::get<std::int64_t>(*value)));
       continue;

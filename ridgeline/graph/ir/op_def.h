@@ -26,11 +26,10 @@ enum OpTrait : unsigned {
   kView = 1u << 3,       // the result is operand 0 under another shape: same bytes in row-major order
   kUpdate = 1u << 4,     // result i is the next version of operand i: the planner gives both one address
   kCall = 1u << 5,
-  kCast = 1u << 6,  // the result is operand 0 in another element type
-  kCollective =
-      1u << 7,       // the ranks of a group do it together: run once for each of its nodes, in one order on all ranks
-  kStart = 1u << 8,  // begins an exchange; its result is in flight
-  kDone = 1u << 9,   // ends the one of its operand
+  kCast = 1u << 6,        // the result is operand 0 in another element type
+  kCollective = 1u << 7,  // the ranks of a group do it together: once per node, in the same order on all ranks
+  kStart = 1u << 8,       // begins an exchange; its result is in flight
+  kDone = 1u << 9,        // ends the exchange of its operand
 };
 
 struct AttributeSpec {
@@ -61,25 +60,26 @@ struct OpDef {
   std::vector<std::string> results;
   std::vector<AttributeSpec> attributes;
   unsigned traits = 0;
-  // Of an op that compilation alone makes, behind gradients and precision: the op into which it merges others, whose
-  // rules it follows there. Empty: anybody may use the op.
+  // Of an op that only compilation makes, after gradients and precision: the op into which it merges others, and whose
+  // precision rules it follows. Empty: anybody may use the op.
   std::string made_of;
   int gradient_operand = -1;  // of an update: which operand is the gradient, for passes that exchange gradients
   // Of an update: how many of its first results are next versions. Empty: all of them.
   std::function<std::size_t(const Attributes&)> states;
-  // Of an update by an attribute "expression": whether that may give rounded copies of the next states as well.
+  // Of an update with an attribute "expression": whether the expression may also give rounded copies of the next
+  // states.
   bool writes_copies = false;
   // Types of the results. A user's mistake is an Error that starts with "[<op>] ".
   std::function<std::vector<ValueType>(const OpInstance&)> infer;
   // Plain loops over row-major tensors, accumulating in double; outputs are allocated with the inferred types.
   std::function<void(const OpInstance&, std::span<const Tensor> inputs, std::span<Tensor> outputs)> reference;
-  // In which type an instance computes, whatever its values are stored as. Empty: f64 where a floating value is f64,
-  // else f32.
+  // The type in which an instance computes, whatever types its values have. Empty: f64 if a floating value is f64, else
+  // f32.
   std::function<Arithmetic(const OpInstance&, std::span<const ValueType> results)> arithmetic;
   // Empty: flops 0, bytes of operands and results.
   std::function<Cost(const OpInstance&, std::span<const ValueType> results)> cost;
-  // A node that gives result 0 of `node` once more where there is a cheaper one than the op itself: it may read the
-  // other results. Its formula is the same; whether its bits are depends on the kernels. The name stays.
+  // A node that recomputes result 0 of `node`, if that can be cheaper than the op itself: it may read the other
+  // results. Its formula is the same; whether its bits are depends on the kernels. It keeps the name.
   std::function<Node(const Node&)> again;
   // Of pointwise ops: the loop expressions of the results over the operands.
   std::function<loop::Expression(const Attributes&)> expression;

@@ -42,7 +42,7 @@ class Parser {
   [[noreturn]] void refuse(int line, const std::string& what) {
     throw Error("[graph text] " + std::string(file_) + " line " + std::to_string(line) + ": " + what);
   }
-  // What the rest of the library refuses, with the line.
+  // Adds the line to what the rest of the library refuses.
   template <class F>
   auto on_line(int line, F&& made) {
     try {

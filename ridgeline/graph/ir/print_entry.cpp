@@ -73,7 +73,7 @@ class EntryPrinter {
   }
 
  private:
-  // The graph's own and theirs.
+  // Those of the graph and of its functions.
   void find_functions(const Graph& graph) {
     for (const auto& [name, function] : graph.functions) {
       functions_.try_emplace(name, &function);

@@ -69,7 +69,7 @@ class LetPrinter {
     return loop::to_string(expression, operands);
   }
 
-  // Before the first call.
+  // Printed before the first call.
   void print_function(const std::string& name) {
     if (!printed_.insert(name).second) return;
     auto found = graph_.functions.find(name);

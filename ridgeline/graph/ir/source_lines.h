@@ -1,6 +1,6 @@
 // ridgeline/graph/ir/source_lines.h
 //
-// The text of the lines that locations name, where their files are there to be read. Files are read once; one thread.
+// The text of the source lines that locations refer to, where their files can be read. Files are read once; one thread.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace ridgeline {
 
 class SourceLines {
  public:
-  // The line without its end, on one line of printable text; "" where the file is not there (or is no text to show).
+  // The line as printable text, without its line end; "" if the file cannot be read or is not text.
   std::string line(const Location& at);
 
  private:

@@ -1,6 +1,6 @@
 // ridgeline/graph/ir/text.h
 //
-// The text form of graphs. It parses back to the identical graph:
+// The text format of graphs. It parses back to the identical graph:
 //
 //   graph @sum_of_products(%x: f32[1024], %y: f32[1024], %w: param f32[1024]) {
 //     %0 = mul(%y, %w) : f32[1024]
@@ -30,7 +30,7 @@ struct TextOptions {
 };
 
 struct ParseOptions {
-  // Ops without a `loc` get the line of the text on which they stand, for errors that name it.
+  // Ops without a `loc` get their line in the text as location, for errors that name it.
   bool lines = false;
 };
 

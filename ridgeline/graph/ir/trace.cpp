@@ -22,7 +22,7 @@ std::vector<Value> call_specialised(GraphBuilder& caller, const std::string& nam
   std::string own = name;
   for (int n = 1;; own = numbered_name(name, n++)) {
     const auto known = functions.find(own);
-    // A body of its own, or of another function inside of which it has that name, for arguments of other types.
+    // Another body, or another function inside which it has that name, for arguments of other types.
     if (known != functions.end() ? takes(known->second, arguments) : !taken.contains(own)) break;
   }
   body.name = own;

@@ -37,13 +37,12 @@ Graph trace(std::string name, const ValueType (&types)[N], F&& function,
   return builder.finish();
 }
 
-// The results of the body as a function called `name` of the caller's graph; for arguments of other types than those of
-// one that is there it is another function: name_1, name_2, ... Another body for the same types is an Error.
+// Calls the body as a function named `name` of the caller's graph, and returns its results. If a function of that name
+// exists for other argument types, a new one is made: name_1, name_2, ... Another body for the same types is an Error.
 std::vector<Value> call_specialised(GraphBuilder& caller, const std::string& name, Graph body,
                                     std::span<const Value> arguments, const Location& where);
 
-// Calls function(Value...) as a named function of the graph that the arguments belong to: one for each set of their
-// types.
+// Calls function(Value...) as a named function of the arguments' graph: one function for each set of argument types.
 template <class F, class... Values>
 Value call(const std::string& name, F&& function, Located first, Values... rest) {
   GraphBuilder& caller = first.value.builder(first.where);

@@ -1,7 +1,7 @@
 // ridgeline/graph/ir/verifier.h
 //
-// Checks that a graph is whole: run after every pass in tests and debug builds. What it finds is a bug of a pass or a
-// builder, except in graphs that were parsed from a user's text.
+// Checks that a graph is well-formed: run after every pass in tests and debug builds. What it finds is a bug of a pass
+// or a builder, except in graphs that were parsed from a user's text.
 #pragma once
 
 #include "ridgeline/graph/ir/graph.h"

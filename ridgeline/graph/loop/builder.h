@@ -1,8 +1,8 @@
 // ridgeline/graph/loop/builder.h
 //
 // Writes loop expressions as C++ expressions: max(x, 0), select(y > 0, dy, 0). A Builder owns the terms; an Expr is a
-// handle into it (or a plain number), which it finds by a link: one that is used in another formula, or when its own is
-// finished, is an Error. Not for use by several threads.
+// handle to one of them (or a plain number) and finds its builder by a link. Using an Expr in another builder, or after
+// its own has finished, is an Error. Not for use by several threads.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class Expr {
   friend class Builder;
   bool is_number() const { return link_ == nullptr; }
   Builder& builder() const;
-  std::shared_ptr<Builder* const> link_;  // to a builder, or to null where that is gone; empty: the number `value_`
+  std::shared_ptr<Builder* const> link_;  // to the builder, null once that is gone; empty: the number `value_`
   std::int32_t term_ = -1;
   double value_ = 0;
   friend Expr apply(Kind kind, Expr a);
@@ -49,12 +49,13 @@ class Builder {
 
   Expr operand(int index);
   Expr constant(double value);
-  // Copies an expression's terms with `operands` in the place of its operands; one Expr a result, endings left out.
+  // Copies an expression's terms, with `operands` in place of its operands; returns one Expr per result, without
+  // endings.
   std::vector<Expr> paste(const Expression& expression, std::span<const Expr> operands);
   // Adds a result; its index.
   int store(Expr value, DType type = DType::f32) { return end(value, Ending::store, type); }
   int sum(Expr value) { return end(value, Ending::sum, DType::f32); }
-  // The value as storing it in this type would leave it: itself where that changes nothing, as operand i is stored as
+  // The value rounded as if stored in this type: itself if that changes nothing, such as operand i, stored as
   // operands[i].
   Expr rounded(Expr value, DType type, std::span<const DType> operands);
   // The canonical expression of the results so far over `operands` operands.
@@ -104,10 +105,10 @@ inline Expr operator>(Expr x, Expr y) { return apply(Kind::less, y, x); }
 inline Expr operator>=(Expr x, Expr y) { return apply(Kind::less_equal, y, x); }
 inline Expr operator==(Expr x, Expr y) { return apply(Kind::equal, x, y); }
 inline Expr select(Expr c, Expr a, Expr b) { return apply(Kind::select, c, a, b); }
-// In [0, 1), by (key, step, element index); `step` is an operand.
+// In [0, 1), a function of (key, step, element index); `step` is an operand.
 Expr uniform(Expr step, std::uint64_t key);
 
-// The only result of an expression over one operand, a term, with `operand` in its place.
+// The result of an expression with one operand and one result, with `operand` in place of its operand.
 Expr paste(const Expression& expression, Expr operand);
 
 // The expression of a C++ function of N Exprs that returns one Expr or a std::vector<Expr>, all stored.

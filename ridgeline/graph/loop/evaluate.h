@@ -16,13 +16,13 @@
 
 namespace ridgeline::loop {
 
-// Evaluates over `shape`, to which every operand broadcasts (NumPy); the step of a random number is read from its
-// operand's first element as an integer. A stored result has `shape` elements, a sum one; sums accumulate in double.
-// Values are converted to the result's type: integers towards zero and saturating, bool as "not 0".
+// Evaluates over `shape`, to which every operand broadcasts (NumPy). The step of a random number is the first element
+// of its operand, as an integer. A stored result has `shape` elements, a sum one; sums accumulate in double. Values are
+// converted to the result's type: integers towards zero and saturating, bool as "not 0".
 void evaluate(const Expression& expression, Arithmetic arithmetic, const Shape& shape, std::span<const Tensor> operands,
               std::span<Tensor> results);
 
-// The results of an expression without random numbers at plain numbers, in f64.
+// The results of an expression without random numbers for these scalar operands, in f64.
 std::vector<double> evaluate(const Expression& expression, std::span<const double> operands);
 
 // One primitive (not operand, constant, random_uniform) on one element.

@@ -1,8 +1,8 @@
 // ridgeline/graph/loop/expression.h
 //
-// The loop expression: scalar nodes over the elements of a tensor. A pointwise op is its expression; fusion glues
-// expressions together, the reference evaluates them element by element, and each device makes code of them.
-// A plain value in SSA form: a node refers to earlier nodes only.
+// The loop expression: scalar nodes over the elements of a tensor. A pointwise op is defined by its expression, fusion
+// joins expressions, the reference evaluates them element by element, and each device compiles them. A plain value in
+// SSA form: a node refers to earlier nodes only.
 #pragma once
 
 #include <bit>
@@ -26,7 +26,7 @@ enum class Kind : std::uint8_t {
   log,
   sqrt,
   floor,
-  round_bf16,  // to the nearest bf16 or f16 number, ties to even: what storing a value as such does
+  round_bf16,  // to the nearest bf16 or f16 number, ties to even, as when a value is stored in that type
   round_f16,
   cos,
   sin,
@@ -70,14 +70,14 @@ struct Term {
 };
 
 enum class Ending : std::uint8_t {
-  store,  // one element a loop element
+  store,  // one element per element of the loop's shape
   sum,    // the sum over all elements, a scalar
 };
 
 struct Result {
   std::int32_t term = -1;
   Ending ending = Ending::store;
-  DType type = DType::f32;  // as what a fused loop stores it: f32, bf16 or f16; sums are f32
+  DType type = DType::f32;  // in which a fused loop stores it: f32, bf16 or f16; sums are f32
   friend bool operator==(const Result&, const Result&) = default;
 };
 
@@ -88,14 +88,14 @@ struct Expression {
   friend bool operator==(const Expression&, const Expression&) = default;
 };
 
-// As what loops store results.
+// The types in which loops store results.
 inline constexpr DTypeSet kLoopStorage{DType::f32, DType::bf16, DType::f16};
 
 // The same results with equal terms merged, unused ones dropped, and the terms in the order of a depth-first walk from
-// the first result on: equal computations compare equal. Everything that makes expressions returns this form.
+// the first result on: equal computations compare equal. All functions that make expressions return canonical ones.
 Expression canonical(const Expression& expression);
 
-// A term that refers forward, an operand out of range, or a step that is no operand is a failed RIDGELINE_CHECK.
+// A term that refers forward, an operand out of range, or a step that is not an operand fails a RIDGELINE_CHECK.
 void check(const Expression& expression);
 
 }  // namespace ridgeline::loop

@@ -1,9 +1,9 @@
 // ridgeline/graph/loop/float_math.h
 //
-// The rule of exp and log in f32: single-precision steps in a fixed order, fused multiply-add where fma() is written.
-// The vector kernels follow it step by step and give the same bits on every machine; results below the smallest normal
-// number are 0, arguments below it count as 0. Errors are below 1.05 (exp) and 1 (log) units in the last place. f32
-// sine and cosine are the f64 ones of core/math.h, rounded.
+// How exp and log are computed in f32: single-precision steps in a fixed order, fused multiply-add where fma() is
+// written. The vector kernels follow it step by step and give the same bits on every machine. Subnormal results are 0,
+// and subnormal arguments count as 0. Errors are below 1.05 (exp) and 1 (log) units in the last place. f32 sine and
+// cosine are the f64 ones of core/math.h, rounded.
 #pragma once
 
 namespace ridgeline::loop {

@@ -1,7 +1,7 @@
 // ridgeline/graph/op/activation.h
 //
-// Activations that are smooth or have an upper end, and their gradients: relu6, sigmoid, tanh, silu, gelu. (relu is in
-// pointwise.cpp.) All are loop expressions over our own exp, so their bits do not depend on a library.
+// Smooth or bounded activations and their gradients: relu6, sigmoid, tanh, silu, gelu. (relu is in pointwise.cpp.) All
+// are loop expressions over our own exp, so their bits do not depend on a library.
 #pragma once
 
 #include <vector>

@@ -110,7 +110,7 @@ void reference_train(const OpInstance& op, std::span<const Tensor> inputs, std::
   store(running_var, outputs[4]);
 }
 
-// Where the gradient that batch_norm_bwd reads passes: everywhere, or where the relu behind the batch norm was above 0.
+// Where the gradient that batch_norm_bwd reads passes: everywhere, or where the relu after the batch norm was above 0.
 // Its y is recomputed from x with operand 5 as beta (of_x), or is operand 5 (of_y).
 enum class Gate { none, of_x, of_y };
 
@@ -174,7 +174,7 @@ void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, st
   if (outputs.size() == 4) store(g, outputs[3]);
 }
 
-// y once more, from the statistics that the training op has given.
+// Recomputes y from the statistics that the training op has returned.
 Node train_again(const Node& node) {
   Node again = node;
   again.op = "batch_norm_eval";

@@ -1,7 +1,7 @@
 // ridgeline/graph/op/call.h
 //
 // The call of a named function of the graph. Its types are those of the callee, which the builder and the verifier look
-// up; compilation inlines it before everything else, and graph/op/evaluate.h runs the callee.
+// up. Compilation inlines calls before everything else; graph/op/evaluate.h runs the callee.
 #pragma once
 
 #include "ridgeline/graph/ir/op_def.h"

@@ -159,7 +159,7 @@ std::vector<ValueType> infer_start(const OpInstance& op) {
   return {{values[0].dtype, {static_cast<std::int64_t>(packing_of(values).bytes) / element}}};
 }
 
-// What the ranks exchange, before they do: the values in their places, zeros between them.
+// What the ranks exchange, before the exchange: the values at their offsets, zeros between them.
 void reference_start(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const CollectiveRule& rule = rule_named("collective_start", op.attributes.string("collective"));
   if (!rule.packed) {

@@ -20,7 +20,8 @@ std::int64_t product(const Shape& shape, int from, int to) {
   return all;
 }
 
-// Parts side by side along an axis, as bytes: whole(index, part, bytes) for each run of a part in the whole.
+// Operands side by side along an axis, as bytes: whole(index, part, bytes) for each contiguous run of an operand in the
+// result.
 template <class F>
 void for_each_run(const Shape& whole, int axis, std::span<const std::int64_t> extents, std::size_t element, F&& run) {
   const auto outer = static_cast<std::size_t>(product(whole, 0, axis));

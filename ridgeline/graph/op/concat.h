@@ -1,6 +1,6 @@
 // ridgeline/graph/op/concat.h
 //
-// Values side by side along one axis, and a value cut along one.
+// Joins values along an axis, and splits one along an axis.
 #pragma once
 
 #include <vector>

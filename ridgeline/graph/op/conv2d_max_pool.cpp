@@ -36,7 +36,7 @@ Cost cost(const OpInstance& op, std::span<const ValueType> results) {
   return {convolution.flops, bytes_moved(op, results)};
 }
 
-// The gradients have the operands of the convolution's and the index behind dy.
+// The gradients have the operands of the convolution's and the index after dy.
 bool to_data(const OpInstance& op) { return op.attributes.has("input"); }
 const OpDef& plain_op(const OpInstance& op) { return op_def(to_data(op) ? "conv2d_bwd_data" : "conv2d_bwd_weights"); }
 std::size_t dy_at(const OpInstance& op) { return to_data(op) ? 0 : 1; }
@@ -95,7 +95,7 @@ Attributes plain_part(const Attributes& attributes) {
   return part;
 }
 
-// Both ops, over types and then over values.
+// Both ops separately, over types and then over values.
 struct Apart {
   ValueType gradient;
   std::vector<ValueType> pool_inputs, inputs;

@@ -1,8 +1,8 @@
 // ridgeline/graph/op/conv2d_max_pool.h
 //
-// What compilation makes of a convolution and the max pooling that alone reads it, whose image and its gradient then
-// need not be values: y, index = max_pool(conv2d(x, w, b)), and the gradients of that from the gradient of y and the
-// index. Made by the fused forms fuse_max_pool and fuse_pool_gradient.
+// A convolution merged with the max pooling that is its only reader, and the gradients of the pair, so that the
+// convolution's image and its gradient need not be stored: y, index = max_pool(conv2d(x, w, b)), and its gradients from
+// dy and the index. Made by the fusions fuse_max_pool and fuse_pool_gradient.
 #pragma once
 
 #include <vector>
@@ -14,17 +14,17 @@ namespace ridgeline {
 // conv2d_max_pool, conv2d_max_pool_bwd_data, conv2d_max_pool_bwd_weights.
 std::vector<OpDef> conv2d_max_pool_ops();
 
-// The attributes of conv2d_max_pool as those of the two ops, complete, and from them.
+// The attributes of conv2d_max_pool, split into those of the two ops, complete; and joined from them.
 Attributes convolution_part(const Attributes& attributes);
 Attributes pooling_part(const Attributes& attributes);
 Attributes conv2d_max_pool_attributes(const Attributes& convolution, const Attributes& pooling);
-// The attributes of conv2d_bwd_data or conv2d_bwd_weights, and of the max_pool_bwd whose result it alone reads, as
-// those of one op.
+// The attributes of the op that merges conv2d_bwd_data or conv2d_bwd_weights with the max_pool_bwd of which it is the
+// only reader.
 Attributes pooled_gradient_attributes(const Attributes& convolution, const Attributes& pooling);
 
 // The type of the convolution's result.
 ValueType convolution_result(const OpInstance& op);
-// The type of what max_pool_bwd would give: the gradient of the convolution's result.
+// The type of the gradient of the convolution's result, which max_pool_bwd would give.
 ValueType convolution_gradient(const OpInstance& op);
 
 }  // namespace ridgeline

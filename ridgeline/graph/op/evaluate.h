@@ -14,15 +14,15 @@
 
 namespace ridgeline {
 
-// Tensors by the names of the graph's arguments. Every argument is needed; other names are Errors.
+// Tensors by the names of the graph's arguments. Every argument is required; other names are Errors.
 using Arguments = std::map<std::string, Tensor, std::less<>>;
 
 // An Error unless there is a value of its type for every argument of the graph, and no other.
 void check_arguments(const Graph& graph, const Arguments& arguments);
 
-// Every value of the graph, by ValueId. `change`, where given, may put another tensor of the same type in the place of
-// an op's result before others read it (what an error there does to the rest); it sees the ops of called functions,
-// too.
+// Every value of the graph, by ValueId. `change`, if given, may replace an op's result by another tensor of the same
+// type before others read it, to see what an error there does to the rest; it is also called for ops of called
+// functions.
 using ChangeResult = std::function<void(const Node& node, Tensor& result)>;
 std::vector<Tensor> evaluate(const Graph& graph, const Arguments& arguments, const ChangeResult& change = {});
 // The returned values, in the graph's order.

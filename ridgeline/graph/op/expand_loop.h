@@ -1,7 +1,7 @@
 // ridgeline/graph/op/expand_loop.h
 //
-// A loop expression as ops, one a term: for formulas that are written as expressions (learning-rate schedules) and must
-// stand in the graph in a form that every device, printer and exporter knows.
+// A loop expression as ops, one for each term: for formulas that are written as expressions (learning-rate schedules)
+// but must be in the graph as ops that every device, printer and exporter knows.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace ridgeline {
 
-// One value a result. All operands have one floating type, which constants and results get. Sums and random numbers
-// have no such form (a failed check).
+// One value for each result. All operands have one floating type, which constants and results get. Sums and random
+// numbers cannot be expanded (a failed check).
 std::vector<Value> expand_loop(const loop::Expression& expression, std::span<const Value> operands,
                                const Location& where);
 

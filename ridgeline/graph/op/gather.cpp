@@ -11,7 +11,7 @@ namespace {
 
 using namespace rules;
 
-// The table's shape with that of the indices in the place of the axis.
+// The table's shape with that of the indices instead of the axis.
 Shape result_shape(std::string_view op, const Shape& table, const Shape& indices, std::int64_t axis) {
   const int at = axis_of(op, axis, table.rank());
   std::vector<std::int64_t> dims(table.begin(), table.begin() + at);

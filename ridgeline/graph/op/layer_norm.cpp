@@ -9,7 +9,7 @@ namespace {
 
 using namespace rules;
 
-// x and gamma fit each other; `op` is the op or its gradient.
+// Checks that x and gamma fit each other; `op` is the op or its gradient.
 void expect_fit(std::string_view op, bool by_groups, const ValueType& x, const ValueType& gamma,
                 const Attributes& attributes) {
   expect_parameter_dtype(op, "gamma", gamma, x.dtype);

@@ -1,8 +1,8 @@
 // ridgeline/graph/op/layer_norm.h
 //
-// y = (x - mean) * inv_std * gamma + beta with the statistics of a part of one sample: inv_std = 1 / sqrt(variance +
-// epsilon), the variance that of all values (not of a sample of them). Layer norm (Ba, Kiros, Hinton, 2016): the last
-// axes of x, those of gamma. Group norm (Wu, He, 2018): x [N,...,C], all positions of C / groups channels.
+// y = (x - mean) * inv_std * gamma + beta with statistics of groups of values within one sample: inv_std = 1 /
+// sqrt(variance + epsilon), with the biased variance. Layer norm (Ba, Kiros, Hinton, 2016): the last axes of x, those
+// of gamma. Group norm (Wu, He, 2018): x [N,...,C], all positions of C / groups channels.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace ridgeline {
 
-// x as kernels see it: [samples, positions, channels]; a group is channels / groups channels of all positions. Layer
+// x as kernels see it: [samples, positions, channels]; a group has channels / groups channels, at all positions. Layer
 // norms have one position and one group.
 struct SampleNormForm {
   std::int64_t samples = 1, positions = 1, channels = 1, groups = 1;

@@ -32,7 +32,7 @@ std::vector<std::int64_t> batch_of(const Shape& a, const Shape& b) {
   return batch;
 }
 
-// From one matrix of `shape` to the next along each axis of the batch.
+// The steps from one matrix of `shape` to the next along each axis of the batch.
 std::vector<std::int64_t> steps_of(const Shape& shape, const std::vector<std::int64_t>& batch) {
   std::vector<std::int64_t> steps(batch.size(), 0);
   std::int64_t matrices = 1;

@@ -18,11 +18,11 @@ using rules::fail;
 using rules::optional;
 using rules::required;
 
-// As what the operands of an op may be stored.
+// The types in which the operands of an op may be stored.
 constexpr DTypeSet kNumbers{DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32, DType::i64};
 constexpr DTypeSet kAny{DType::f64, DType::f32, DType::bf16, DType::f16,
                         DType::u8,  DType::i32, DType::i64,  DType::boolean};
-// What loops read: all that f32 arithmetic is exact for, and i32 as it is converted.
+// What loops read: all types for which f32 arithmetic is exact, and i32, which is converted.
 constexpr DTypeSet kLoopTypes{DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean};
 
 // Operands of one dtype among `types`; their broadcast shape, with that dtype or `result`.
@@ -39,7 +39,7 @@ ValueType same_types(const std::string& op, const std::vector<std::string>& name
 }
 
 // f64 where an operand or result is f64 or a 32- or 64-bit integer (which are exact up to 2^53 then), else f32. The
-// step of a random number does not count.
+// step of a random number is ignored.
 Arithmetic exact_arithmetic(const Expression& expression, std::span<const ValueType> inputs,
                             std::span<const ValueType> results) {
   const auto wide = [](const ValueType& type) {

@@ -19,8 +19,8 @@ namespace ridgeline {
 
 std::vector<OpDef> pointwise_ops();
 
-// The definition of such an op, for files that define some: first this, then what is particular to it (the formula, the
-// rule for types), at the end what follows from the expression (reference, cost, arithmetic).
+// The definition of such an op, for files that define several: call this first, then set what is particular to the op
+// (formula, type rule), and last what follows from the expression (reference, cost, arithmetic).
 OpDef pointwise_op(std::string name, std::vector<std::string> operands,
                    std::function<loop::Expression(const Attributes&)> expression);
 void finish_pointwise(OpDef& def);
@@ -30,7 +30,7 @@ void expect_types(const std::string& op, const std::string& what, const ValueTyp
 // The common shape of operands that broadcast as in NumPy; Error "[<op>] ..." when they do not.
 Shape broadcast_shape(std::string_view op, std::span<const ValueType> inputs);
 
-// True when the expression reads operand `index` as the step of random numbers and nowhere else.
+// True if the expression reads operand `index` only as the step of random numbers.
 bool only_a_step(const loop::Expression& expression, int index);
 
 }  // namespace ridgeline

@@ -49,7 +49,7 @@ Pooling pooling_of(std::string_view op, const Attributes& attributes, const Shap
   return pool;
 }
 
-// Of the backward ops, which are told the image's shape.
+// Of the backward ops, which get the image's shape as an attribute.
 Pooling backward_of(std::string_view op, const OpInstance& instance) {
   const Shape image = shape_attribute(op, "input", instance.attributes.integers("input"));
   if (image.rank() != 4) fail(op, "attribute 'input' must have rank 4, not " + image.to_string());

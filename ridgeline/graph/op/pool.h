@@ -14,7 +14,7 @@ namespace ridgeline {
 // max_pool, max_pool_bwd, avg_pool, avg_pool_bwd.
 std::vector<OpDef> pool_ops();
 
-// The Error of an element of max_pool_bwd's index that lies outside its window or the image.
+// The Error for an element of max_pool_bwd's index that is outside its window or the image.
 [[noreturn]] void fail_pool_index(int index, std::int64_t element);
 
 }  // namespace ridgeline

@@ -29,7 +29,7 @@ void reference(Kind kind, const OpInstance& op, std::span<const Tensor> inputs, 
   const Shape& shape = op.inputs[0].shape;
   const Integers& axes = op.attributes.integers("axes");
   const std::vector<double> x = widen(inputs[0]);
-  // Distance in the result that one step along each axis of x makes: none along reduced axes.
+  // How far one step along each axis of x moves in the result: not at all along reduced axes.
   Integers steps = strides_of(reduced_shape(shape, axes, true));
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (is_reduced(axes, axis)) steps[static_cast<std::size_t>(axis)] = 0;

@@ -1,7 +1,7 @@
 // ridgeline/graph/op/rules.h
 //
-// What op definitions share: checks that speak to the user, attribute rows, and elements as doubles for the references.
-// Free functions without state.
+// What op definitions share: checks with messages for the user, attribute rows, and elements as doubles for the
+// references. Free functions without state.
 #pragma once
 
 #include <string>
@@ -27,13 +27,13 @@ void expect_shape(std::string_view op, std::string_view what, const ValueType& t
 Shape shape_attribute(std::string_view op, std::string_view what, const Integers& dims);
 // Every floating operand has the dtype of the first, which must be floating; operands of other kinds are left alone.
 void expect_one_floating_dtype(std::string_view op, std::span<const ValueType> inputs);
-// A parameter beside data of type `data` (a bias, a scale): of the same type, or f32 beside bf16 and f16 data.
+// A parameter (a bias, a scale) used with data of type `data`: of the same type, or f32 with bf16 and f16 data.
 void expect_parameter_dtype(std::string_view op, std::string_view what, const ValueType& parameter, DType data);
-// f32 where the attribute "f32_results" is set, else `data`. The attribute widens: beside f64 it is an Error.
+// f32 where the attribute "f32_results" is set, else `data`. The attribute widens: with f64 it is an Error.
 DType result_dtype(std::string_view op, const Attributes& attributes, DType data);
 // `axes` are distinct and in [0, rank).
 void expect_axes(std::string_view op, const Integers& axes, int rank);
-// The axis that an attribute names, counted from 0, where -1 is the last one, -2 the one before, ...
+// The axis of an attribute, counted from 0; -1 is the last one, -2 the one before, ...
 int axis_of(std::string_view op, std::int64_t axis, int rank);
 inline constexpr const char* kAxisMeaning = "counted from 0; -1 is the last one, -2 the one before, ...";
 
@@ -44,7 +44,7 @@ inline AttributeSpec optional(std::string name, Attribute fallback, std::string 
   return {std::move(name), fallback, fallback, std::move(meaning)};
 }
 
-// The row of that attribute: ops whose sums are f32 inside can store them so.
+// The row of that attribute: ops whose sums are f32 internally can store them as f32.
 inline AttributeSpec f32_results() {
   return optional("f32_results", false, "results are f32, not rounded to the type of the operands");
 }

@@ -26,7 +26,7 @@ struct Form {
   std::function<std::vector<Expr>(const Attributes&, std::span<const Expr>)> next;
 };
 
-// w, its slots and the gradient alike, floating scalars behind them; the results are the next versions.
+// w, its slots and the gradient alike, then floating scalars; the results are the next versions.
 std::vector<ValueType> infer_update(const OpDef& def, std::size_t updated, const OpInstance& op) {
   const std::span<const ValueType> inputs = op.inputs;
   const bool conditional = op.attributes.boolean(kConditional);
@@ -148,7 +148,7 @@ Form adam() {
           }};
 }
 
-// Tieleman and Hinton, 2012, as PyTorch has it: epsilon stands outside of the root.
+// Tieleman and Hinton, 2012, as in PyTorch: epsilon is outside of the root.
 Form rmsprop() {
   return {
       .name = "rmsprop",

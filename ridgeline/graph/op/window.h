@@ -30,7 +30,7 @@ struct Window {
     const std::int64_t room = size + pad_before[a] + pad_after[a] - span(axis);
     return room < 0 ? 0 : room / stride[a] + 1;
   }
-  // Input position of kernel element `k` at output position `out`; may lie in the padding.
+  // Input position of kernel element `k` at output position `out`; may be in the padding.
   std::int64_t input_position(int axis, std::int64_t out, std::int64_t k) const {
     const auto a = static_cast<std::size_t>(axis);
     return out * stride[a] - pad_before[a] + k * dilation[a];

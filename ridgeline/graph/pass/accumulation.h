@@ -1,7 +1,7 @@
 // ridgeline/graph/pass/accumulation.h
 //
-// States that sum something up over several runs and then begin anew: how one is built, and how passes find it. Both
-// are here, so that passes know whatever is built so, and nothing else.
+// States that accumulate a sum over several runs and then restart: how one is built, and how passes find it. Both are
+// here, so that passes recognise exactly what is built this way.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ namespace ridgeline {
 
 struct Accumulation {
   ValueId state = kNoValue;
-  ValueId sum = kNoValue;   // what the state has, and what this run adds
-  ValueId last = kNoValue;  // whether the state begins anew behind this run: bool[]
+  ValueId sum = kNoValue;   // the state plus what this run adds
+  ValueId last = kNoValue;  // whether the state restarts after this run: bool[]
 };
 
 // The sum of a stored state and x; the state's next value is that sum, or zero where `last` is true.

@@ -1,6 +1,7 @@
 // ridgeline/graph/pass/annotate.h
 //
-// Annotations by name, as a user gives them beside a model: what ranks make of a layer's ops (ir/annotations.h).
+// Annotations as a user gives them with a model, by layer name: how the ranks divide the layer's ops
+// (ir/annotations.h).
 #pragma once
 
 #include <string>
@@ -15,8 +16,8 @@ struct Annotation {
   Attribute value;
 };
 
-// Every forward op of the layers gets the annotation `name`; of a scope, for `shard`, its dense and conv2d ops alone.
-// An Error (usage) for a layer that the step does not have, with the nearest name.
+// Gives every forward op of the layers the annotation `name`; for `shard`, only the dense and conv2d ops of a scope. An
+// Error (usage) for a layer that the step does not have, with the nearest name.
 Graph annotate(Graph step, const std::string& name, const std::vector<Annotation>& annotations);
 
 }  // namespace ridgeline

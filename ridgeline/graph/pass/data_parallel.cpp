@@ -15,7 +15,7 @@
 namespace ridgeline {
 namespace {
 
-// A value that every rank has its own of, to be replaced by the mean.
+// A value that differs from rank to rank, to be replaced by the mean.
 struct LocalValue {
   ValueId value = kNoValue;
   int made = -1;                 // the node that gives the gradient, for the order; -1: an argument
@@ -62,7 +62,7 @@ class Distributor {
     }
   }
 
-  // What follows from the rank's own batch. A sum over batches does where what is added to it does.
+  // What depends on the rank's own batch. A sum over batches does if what is added to it does.
   void find_local() {
     const auto of = [&](const Node& node) {
       return alike(node) ? Follows::no : unlike(node) ? Follows::yes : Follows::as_operands;
@@ -91,14 +91,14 @@ class Distributor {
     return start != nullptr && op_def(start->op).has(kStart) && collective_rule(*start).alike;
   }
 
-  // An exchange that gives every rank something else.
+  // An exchange that gives the ranks different results.
   bool unlike(const Node& node) const {
     const OpDef& def = op_def(node.op);
     return def.has(kCollective) && !def.has(kStart) && !def.has(kDone) && !collective_rule(node).alike;
   }
 
-  // What the gradient operand `id` of an update is made of: the gradient itself, in front of what scales, clips or
-  // decays it. Nothing where it is the same on all ranks.
+  // The gradient from which the gradient operand `id` of an update is made, before it is scaled, clipped or decayed.
+  // Nothing where it is the same on all ranks.
   std::optional<LocalValue> gradient_of(ValueId id) const {
     if (!local(id)) return std::nullopt;
     const Node* node = maker(id);
@@ -118,14 +118,14 @@ class Distributor {
     return found;
   }
 
-  // Whether it updates this rank's part of a parameter: the gradient of that is complete where it is made.
+  // Whether it updates this rank's shard of a parameter: the gradient of that is complete where it is computed.
   bool of_part(const Node& node) const {
     return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return is_part(id); });
   }
   bool is_part(ValueId id) const { return !value(id).name.empty() && results_.parts.contains(value(id).name); }
 
-  // The gradient of an update that is written in plain ops, as LAMB's: what its pointwise ops begin with, apart from
-  // stored values. A rank that updated by its own and then took the mean would do something else.
+  // The gradient of an update that is written in plain ops, as LAMB's: what its pointwise ops start from, apart from
+  // stored values. Updating by the rank's own gradient and averaging afterwards would be something else.
   std::optional<LocalValue> gradient_of_plain(const Update& update) const {
     const std::optional<LocalValue> gradient = gradient_of(update.next);
     if (!gradient || value(gradient->value).kind == ValueKind::grad || gradient->condition != kNoValue) return gradient;
@@ -157,8 +157,8 @@ class Distributor {
     return found;
   }
 
-  // The nodes that compute gradients: they read what the rank has of other gradients, everybody else reads means. What
-  // an update gives follows from means.
+  // The nodes that compute gradients: they read the rank's own other gradients, all other nodes read means. Results of
+  // updates depend on means.
   void find_backward(const std::vector<LocalValue>& gradients) {
     backward_.assign(graph_.nodes.size(), false);
     std::vector<ValueId> open;
@@ -178,8 +178,8 @@ class Distributor {
     return !backward_[node] && !sum_makers_.contains(static_cast<int>(node));  // which keeps the rank's own sum
   }
 
-  // A gradient that has to wait for the mean of another, by way of an update, cannot be exchanged together with it: the
-  // bucket ends in front of it.
+  // A gradient that depends on the mean of another through an update cannot be exchanged together with it: the bucket
+  // ends before it.
   std::vector<std::size_t> possible_ends(const std::vector<LocalValue>& gradients,
                                          const std::vector<std::size_t>& wanted) const {
     std::vector<std::size_t> ends;
@@ -194,8 +194,8 @@ class Distributor {
     return ends;
   }
 
-  // Whether the value follows from the mean of any of these, or from an update that writes over what is read together
-  // with such a mean.
+  // Whether the value depends on the mean of any of these, or on an update that overwrites what is read together with
+  // such a mean.
   bool waits_for_mean(ValueId id, std::span<const LocalValue> of) const {
     using Set = std::vector<bool>;
     const std::size_t count = graph_.values.size();
@@ -278,8 +278,8 @@ class Distributor {
     return exchange;
   }
 
-  // Starts stand behind the last gradient of their bucket, or, without overlap, together with the dones. These stand in
-  // front of whoever reads the first mean, in the order of the starts: updates follow as their means come.
+  // Starts follow the last gradient of their bucket, or, without overlap, are next to the dones. Dones precede the
+  // first reader of a mean, in the order of the starts: updates follow as their means arrive.
   void insert(std::vector<Exchange> exchanges) {
     std::vector<std::size_t> ready, read;
     for (const Exchange& exchange : exchanges) {
@@ -326,8 +326,8 @@ class Distributor {
     find_local();
   }
 
-  // Ops that stood in front of the exchange whose mean they read stand behind it, with all that follows from them, and
-  // with the updates that write over what they read.
+  // Moves ops that precede the exchange whose mean they read after it, with all that depends on them and the updates
+  // that overwrite what they read.
   std::vector<Node> behind_means(std::vector<Node> nodes) const {
     std::vector<bool> missing(graph_.values.size(), false);
     const auto mark = [&](const Node& node, bool is) {
@@ -369,7 +369,7 @@ class Distributor {
     return ordered;
   }
 
-  // Behind everything else: numbers and statistics that follow from the rank's batch.
+  // At the end: numbers and statistics that depend on the rank's batch.
   void exchange_results() {
     std::map<DType, std::vector<LocalValue>> by_type;
     const auto add = [&](ValueId id) {

@@ -1,6 +1,6 @@
 // ridgeline/graph/pass/derived_casts.h
 //
-// Casts of parameters, which compilation makes forms that the store keeps until the parameter changes
+// Casts of parameters. Compilation turns them into derived forms, which the store keeps until the parameter changes
 // (compile/run/parameter_store.h), each in the layout that its readers' kernels want, instead of a launch in every run.
 // They take no planned memory.
 #pragma once

@@ -8,7 +8,7 @@
 namespace ridgeline {
 namespace {
 
-// By the values of ParallelMode.
+// In the order of ParallelMode.
 constexpr std::array<std::string_view, 5> kParallelModes = {"stand_alone", "data_parallel", "hybrid_parallel",
                                                             "semi_auto_parallel", "auto_parallel"};
 constexpr std::array<std::string_view, 2> kPipelineOrders = {"gpipe", "1f1b"};

@@ -1,6 +1,6 @@
 // ridgeline/graph/pass/distribution.h
 //
-// Over which ranks a step is distributed, and how. A plain value; the same on all of them but for `rank`.
+// Over which ranks a step is distributed, and how. A plain value; all fields except `rank` are the same on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@ namespace ridgeline {
 enum class ParallelMode : std::uint8_t {
   stand_alone,         // a rank trains by itself
   data_parallel,       // every rank has all parameters and batches of its own
-  hybrid_parallel,     // convolutions and all else so; of dense layers, each rank has a part
+  hybrid_parallel,     // the same, but each rank has a shard of dense layers
   semi_auto_parallel,  // each op as its annotation says
-  auto_parallel,       // dense layers as the step takes least time, by the rates of the ranks
+  auto_parallel,       // dense layers divided so that the step takes least time, estimated from the ranks' rates
 };
 std::string_view name_of(ParallelMode mode);
-// By name; an Error (usage) that lists them for another one.
+// The mode of that name; an Error (usage) that lists all modes if there is none.
 ParallelMode parallel_mode_named(std::string_view name);
 std::span<const std::string_view> parallel_modes();
 
-// How fast a rank computes and exchanges: what a step's price is made of (step_price.h).
+// How fast a rank computes and exchanges, for estimates of a step's time (step_price.h).
 struct RankRates {
   double flops = 0;             // a second
   double memory_bytes = 0;      // a second
   double exchange_bytes = 0;    // a second that a rank sends and receives
-  double exchange_latency = 0;  // seconds of one message beside its bytes
+  double exchange_latency = 0;  // seconds of one message, without its bytes
   double call_seconds = 0;      // of an exchange, whatever its size
-  // From one rank to all by a tree, beside the bytes; 0: not known, exchanges go around a ring.
+  // Seconds from one rank to all by a tree, without the bytes; 0: unknown, exchanges use rings.
   double tree_seconds = 0;
   bool known() const { return flops > 0 && memory_bytes > 0 && exchange_bytes > 0; }
 };
@@ -41,43 +41,43 @@ struct RankRates {
 // The order in which a stage runs its micro-batches.
 enum class PipelineOrder : std::uint8_t {
   gpipe,        // all forward, then all backward
-  one_f_one_b,  // forward and backward in turn as soon as can be: fewer micro-batches are in flight
+  one_f_one_b,  // forward and backward alternate as early as possible: fewer micro-batches are in flight
 };
 std::string_view name_of(PipelineOrder order);
-// "gpipe" or "1f1b"; an Error (usage) for another name.
+// The order named "gpipe" or "1f1b"; an Error (usage) for another name.
 PipelineOrder pipeline_order_named(std::string_view name);
 
 // The step is cut into stages, one a rank, and its batch into micro-batches (the pass `pipeline`).
 struct PipelinePlan {
-  std::int64_t stages = 1;  // 1: none; else as many as there are ranks
+  std::int64_t stages = 1;  // 1: no pipeline; else the number of ranks
   std::int64_t micro_batches = 1;
   PipelineOrder order = PipelineOrder::one_f_one_b;
 };
 
 struct Distribution {
-  std::int64_t ranks = 1;  // that have a batch; 1: not at all
+  std::int64_t ranks = 1;  // that have a batch; 1: not distributed
   std::int64_t rank = 0;   // this one, from 0
   std::string group = "world";
-  bool overlap = true;  // exchanges run beside the rest of the backward pass; else behind it. The bits are the same
+  bool overlap = true;  // exchanges run during the rest of the backward pass; else after it. Same bits
   SplitStrategy split = {};
-  // Gradients that are summed over several batches of a step are exchanged for each batch, not once: then the order of
-  // that sum, too, does not follow from the number of ranks.
+  // Gradients that are summed over several batches of a step are exchanged for each batch instead of once, so that the
+  // order of this sum, too, does not depend on the number of ranks.
   bool each_batch = false;
-  bool shard_updates = false;  // each rank keeps and updates its part of the slots (shard_updates.h)
+  bool shard_updates = false;  // each rank keeps and updates its shard of the slots (shard_updates.h)
   ParallelMode mode = ParallelMode::data_parallel;
-  RankRates rates = {};  // of auto_parallel
+  RankRates rates = {};  // for auto_parallel
   PipelinePlan pipeline = {};
-  // Parameter servers (the pass `parameter_server`): ranks behind the others, which are their workers; 0: none.
+  // Number of parameter servers (the pass `parameter_server`): the last ranks; the others are workers. 0: none.
   std::int64_t servers = 0;
-  std::set<std::string, std::less<>> on_servers = {};  // the parameters, by name, that they keep and update
-  // Of a step that does not train: parameters are divided as the mode says, and what it returns is the rank's own.
+  std::set<std::string, std::less<>> on_servers = {};  // names of the parameters that servers keep and update
+  // False: a step that does not train. Parameters are divided as the mode says, and each rank returns its own results.
   bool training = true;
 
-  // All that are in `group`.
+  // The number of ranks in `group`.
   std::int64_t world() const { return ranks + servers; }
 };
 
-// The group of the workers alone, where there are servers.
+// The group of the workers without the servers.
 inline constexpr const char* kWorkersGroup = "workers";
 
 }  // namespace ridgeline

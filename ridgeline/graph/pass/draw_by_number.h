@@ -1,6 +1,6 @@
 // ridgeline/graph/pass/draw_by_number.h
 //
-// Of a step that is there several times, once for each part or micro-batch of its batch.
+// Random numbers of a step that is copied several times, once for each part or micro-batch of its batch.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ridgeline {
 
-// Gives a random op the key of its copy of that number. Copy 0 draws as the step does that is there once.
+// Gives a random op the key of copy `number`. Copy 0 draws the numbers of the original step.
 void draw_by_number(Node& node, std::int64_t number);
 
 }  // namespace ridgeline

@@ -44,7 +44,7 @@ class NormFolder {
   }
 
  private:
-  // The layer in front of this batch norm, if the two can be one, or -1.
+  // The layer before this batch norm, if the two can be merged, or -1.
   int layer_of(const std::vector<Node>& nodes, const Node& norm, const PassContext& context) const {
     if (norm.op != "batch_norm_eval" || norm.inputs.size() != 5 || norm.attributes.boolean("var_is_inv_std")) return -1;
     const int at = uses_.producer(norm.inputs[0]);
@@ -58,13 +58,13 @@ class NormFolder {
     const auto rounded_folds = [&](ValueId id) { return folds(unrounded(nodes, id)); };
     const bool all = std::all_of(layer.inputs.begin() + 1, layer.inputs.end(), rounded_folds) &&
                      std::all_of(norm.inputs.begin() + 1, norm.inputs.end(), folds);
-    // f16 is left alone: weights times gamma / deviation may leave its range.
+    // f16 is not folded: weights times gamma / deviation may leave its range.
     const bool types =
         kTypes.contains(type_of(layer.inputs[0]).dtype) && type_of(layer.outputs[0]) == type_of(norm.outputs[0]);
     return all && types && layer.inputs.size() <= 3 ? at : -1;
   }
 
-  // What a cast to bf16 rounds; the value itself where none made it.
+  // What a cast to bf16 rounds; without a cast the value itself.
   ValueId unrounded(const std::vector<Node>& nodes, ValueId id) const {
     const int at = uses_.producer(id);
     if (at < 0 || type_of(id).dtype != DType::bf16) return id;

@@ -1,7 +1,7 @@
 // ridgeline/graph/pass/follows_batch.h
 //
-// What of a step follows from the rows of its batch: what ranks have of their own, and what is there once for each part
-// or micro-batch. One walk for all passes that divide or repeat a step.
+// Which values of a step depend on the rows of its batch: those that each rank has of its own, or that each part or
+// micro-batch has. Shared by all passes that divide or repeat a step.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace ridgeline {
 
-// What a node's results are.
+// Whether a node's results depend on the batch.
 enum class Follows : std::uint8_t {
-  as_operands,  // of the batch where an operand is
-  no,           // the same for every batch, as what an exchange gives to all
-  yes,          // others for every batch, whatever the operands are
+  as_operands,  // if an operand does
+  no,           // the same for every batch, such as the result of an exchange
+  yes,          // different for every batch, whatever the operands are
 };
 
-// By value. The inputs are of the batch, and so are the values `also`; `of` says what a node's results are, as its
-// operands by default.
+// By value. The inputs depend on the batch, and so do the values `also`; `of` says whether a node's results do, by
+// default if its operands do.
 std::vector<bool> follows_batch(const Graph& graph, const std::function<Follows(const Node&)>& of = nullptr,
                                 std::span<const ValueId> also = {});
 
-// For `of`: what exchanges over this group give back is the same for every batch. Made for one walk.
+// For `of`: results of exchanges over this group are the same for every batch. Use one object for one walk.
 std::function<Follows(const Node&)> unless_exchanged(std::string group);
 
 }  // namespace ridgeline

@@ -10,8 +10,8 @@
 namespace ridgeline {
 namespace {
 
-// By node: whether it reads what node `at` gives, directly or by way of others. Nothing, where one of them cannot move
-// to the end of the graph: it updates, reads what an update may overwrite, or takes part in an exchange.
+// By node: whether it depends on node `at`. Nothing where one of these cannot move to the end of the graph: it updates,
+// reads what an update may overwrite, or belongs to an exchange.
 std::optional<std::vector<bool>> movable_readers(const Graph& graph, std::size_t at) {
   std::vector<bool> late(graph.values.size(), false);
   std::vector<bool> readers(graph.nodes.size(), false);
@@ -36,7 +36,7 @@ class Squares {
     for (const Node& node : graph.nodes) names_.insert(node.name);
   }
 
-  // What the updates behind node `at`, a penalty, can give is taken from it.
+  // Takes the sums that updates after node `at`, a penalty, can compute from it.
   void take_from(std::size_t at) {
     if (graph_.value(graph_.nodes[at].outputs[0]).type.dtype != DType::f32) return;
     const auto readers = movable_readers(graph_, at);
@@ -68,7 +68,7 @@ class Squares {
   }
 
  private:
-  // The op behind `at` that updates `weights` and gives no squares yet.
+  // The op after `at` that updates `weights` and returns no squares yet.
   Node* update_of(ValueId weights, std::size_t at) {
     for (std::size_t n = at + 1; n < graph_.nodes.size(); ++n) {
       Node& node = graph_.nodes[n];

@@ -1,8 +1,8 @@
 // ridgeline/graph/pass/fuse_penalty.h
 //
-// Takes the squares of weights that an L2 penalty wants from the dense updates that read those weights anyway, where
-// the device says that this is faster: the penalty keeps its other operands, and what reads it moves behind the
-// updates. Keeps: values; the penalty's sums are joined in another order. Drops: a pass over those weights.
+// Lets the dense updates, which read the weights anyway, also sum the squares that an L2 penalty needs, where the
+// device says that this is faster. The penalty keeps its other operands, and its readers move after the updates.
+// Keeps: values; the penalty's sums are added in another order. Drops: a pass over those weights.
 #pragma once
 
 #include "ridgeline/graph/ir/graph.h"

@@ -77,7 +77,7 @@ class Fuser {
   bool is_full_sum(int i) const {
     const Node& n = node(i);
     if (n.op != "reduce_sum" || !limits_.sums || context_.keep_apart.contains(n.name)) return false;
-    // A loop's sum is f32: one that is stored otherwise stays an op.
+    // A loop's sum is f32: one that is stored in another type stays an op.
     if (!limits_.inputs.contains(type(n.inputs[0]).dtype) || type(n.outputs[0]).dtype != DType::f32) return false;
     return type(n.outputs[0]).shape.rank() == 0 && type(n.inputs[0]).shape.rank() > 0;
   }
@@ -137,7 +137,7 @@ class Fuser {
     for (ValueId id : n.inputs) {
       if (!reads_well(type(id), shape)) return false;
     }
-    // What p reads must not be overwritten between its place and the sink's by somebody else.
+    // No other op between p and the sink may overwrite what p reads.
     for (int between = p + 1; between <= sink; ++between) {
       if (in_group(between, sink)) continue;
       for (ValueId id : overwriting_[static_cast<std::size_t>(between)]) {
@@ -171,7 +171,7 @@ class Fuser {
         break;
       }
     }
-    // A lone op gains only what its constants cost, and is too large already where it does not fit.
+    // A single op saves only its constants, and cannot be made smaller where it does not fit.
     const bool constant =
         std::any_of(last.inputs.begin(), last.inputs.end(), [&](ValueId id) { return constants_.contains(id); });
     if (members.size() == 1 && (!constant || !fits(members))) {
@@ -294,7 +294,7 @@ class Fuser {
   }
 
   // Numbers the operands in the order in which the expression mentions them, after those that results replace.
-  // Unmentioned ones are dropped, unless the loop has its shape from them.
+  // Unmentioned ones are dropped, unless the loop takes its shape from them.
   void renumber(Loop& loop, const Shape& shape) const {
     std::vector<std::int32_t> order;
     for (std::size_t i = 0; i < loop.results.size() && i < loop.operands.size(); ++i) {

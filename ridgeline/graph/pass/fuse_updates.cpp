@@ -30,7 +30,7 @@ bool small_update(const Graph& graph, const Node& node, const PassContext& conte
   return true;
 }
 
-// Equal for updates that can be one.
+// Equal for updates that can be merged.
 std::string rule_of(const Node& node) {
   std::string rule = loop::to_string(op_def(node.op).expression(node.attributes));
   rule += "; " + std::to_string(node.outputs.size());
@@ -39,7 +39,7 @@ std::string rule_of(const Node& node) {
   return rule;
 }
 
-// The nodes at `members` (ascending) as one at the last one's place.
+// The nodes `members` (ascending) as one, at the position of the last.
 Node merged(const Graph& graph, const std::vector<int>& members) {
   const auto member = [&](int m) -> const Node& { return graph.nodes[static_cast<std::size_t>(m)]; };
   const Node& last = member(members.back());
@@ -71,7 +71,7 @@ Graph fuse_updates(Graph graph, const PassContext& context, PassResults& results
   std::set<int> gone;
   for (auto& [rule, members] : groups) {
     const int last = members.back();
-    // Nor may the last itself read another's result: both are one launch.
+    // Nor may the last one read another's result: both become one launch.
     std::erase_if(members, [&](int m) { return m != last && !may_run_later(graph, m, last + 1); });
     if (members.size() < 2) continue;
     Node group = merged(graph, members);

@@ -1,7 +1,7 @@
 // ridgeline/graph/pass/fuse_updates.h
 //
 // Merges the updates of small parameters (biases, scales and offsets of norms) that have the same rule and learning
-// rate into one op, where the device can. It runs where the last of them stood and bears its name.
+// rate into one op, where the device can. It runs at the place of the last of them and has its name.
 // Keeps: values, bit by bit. Drops: the other updates.
 #pragma once
 

@@ -1,9 +1,9 @@
 // ridgeline/graph/pass/fusion_limits.h
 //
 // What a device takes as one launch: which ops may be merged into which, over which types, and how large a fused loop
-// may be. The device says it once (Device::fusion_limits), the passes that fuse or compute values twice read it. What
-// only some kernels of an op take is asked of them (PassContext::keeps_kernel) and stands nowhere else. A plain value;
-// an empty one fuses nothing that is not asked of kernels.
+// may be. The device says it once (Device::fusion_limits); the passes that fuse or recompute values read it. What only
+// some kernels of an op take is asked of the kernels (PassContext::keeps_kernel) and is not recorded here. A plain
+// value; an empty one allows only those fusions that are asked of kernels.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@
 
 namespace ridgeline {
 
-// A fused form: `with` is merged into `op`. Either may be what comes of it: ("conv2d", "relu"), a convolution that
-// applies relu; ("conv2d", "add"), one that adds its operand "addend" before; ("batch_norm_bwd", "relu_grad"),
-// ("dense_update", "l2_penalty"); ("dense_update", ""), ("update_group", ""), which are made of others.
+// A fusion: `with` is merged into `op`. Either may be an op that only fusion makes. ("conv2d", "relu"): a convolution
+// that applies relu; ("conv2d", "add"): one that first adds its operand "addend"; ("batch_norm_bwd", "relu_grad");
+// ("dense_update", "l2_penalty"); ("dense_update", "") and ("update_group", ""), which replace other ops.
 struct FusedForm {
   std::string_view op, with;
-  DType type;                // of what it reads, or of its result where one op gives it to the other
-  std::int64_t rows = 0;     // of x and dy, where the form is of dense weights
-  std::int64_t weights = 0;  // that there are
+  DType type;                // of what it reads, or of the value that one op passes to the other
+  std::int64_t rows = 0;     // of x and dy, for fusions with dense weights
+  std::int64_t weights = 0;  // number of elements, for the same
 };
 
-// Forms that the device takes.
+// Fusions that the device takes.
 struct FusedForms {
   std::string op, with;
   DTypeSet types;
@@ -38,22 +38,21 @@ struct FusedForms {
 struct LoopLimits {
   std::size_t terms = 0;     // of the expression; 0: no loops
   std::size_t operands = 0;  // distinct ones
-  DTypeSet inputs;           // of operands; the step of random numbers apart
+  DTypeSet inputs;           // types of operands, except the step of random numbers
   DTypeSet results;
   bool sums = false;  // whether a sum over all elements may end one
 };
 
-// An op whose kernels take longer than its bytes through memory.
+// An op whose kernels take longer than moving its bytes through memory.
 struct SlowOp {
   std::string op;
   DTypeSet results;  // of its first result
-  double times = 1;  // as long
+  double times = 1;  // how many times as long
 };
 
 struct FusionLimits {
-  std::vector<FusedForms> forms;  // any of them
-  // The types over which OpDef::again (a cheaper second computation) gives the bits of the first one. Its statistics
-  // are f32.
+  std::vector<FusedForms> forms;  // the union of these
+  // The types for which recomputing by OpDef::again gives the same bits. Its statistics are f32.
   DTypeSet again;
   LoopLimits loop;
   std::vector<SlowOp> slow_ops;
@@ -62,7 +61,7 @@ struct FusionLimits {
   double times_its_bytes(std::string_view op, DType result) const;
 };
 
-// What the op's own reference implementations take: all that a graph can say.
+// The limits of the reference implementations: everything that a graph can express.
 FusionLimits reference_fusion_limits();
 
 }  // namespace ridgeline

@@ -62,7 +62,7 @@ class Parts {
 
   bool apart(ValueId id) const { return how_.parts > 1 && own_.contains(id); }
 
-  // What the parts have together from there on.
+  // What adds up the parts from there on.
   bool combines(const Node& node) const {
     const OpDef& def = op_def(node.op);
     return def.has(kCollective) && !def.has(kDone) && (how_.parts > 1 || of_parts(node));
@@ -139,8 +139,8 @@ class Parts {
     for (const ValueId id : node.outputs) add_up(id);
   }
 
-  // The sum over this rank's parts, where somebody wants it: in pairs of parts whose numbers are furthest apart, which
-  // is the order of the parts by their numbers' bits in reverse.
+  // The sum over this rank's parts, where it is read: in pairs of parts whose numbers are furthest apart, which is the
+  // order of the parts by their numbers' bits in reverse.
   void add_up(ValueId id) {
     if (!wanted_.contains(id)) return;
     const std::vector<ValueId>& own = own_.at(id);
@@ -181,7 +181,7 @@ class Parts {
     for (std::size_t i = 0; i < done.outputs.size(); ++i) give(start, sums_.at(start.inputs[i]), mean, done.outputs[i]);
   }
 
-  // An exchange of the ranks: of the sums over their parts. The scale comes behind the whole sum.
+  // An exchange of the ranks: of the sums over their parts. The scale follows the complete sum.
   void exchange(const Node& node) {
     if (node.op != "all_reduce" || !own_.contains(node.inputs[0])) {
       refuse("has the exchange " + node.name + " (" + node.op +

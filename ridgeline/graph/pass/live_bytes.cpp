@@ -23,7 +23,7 @@ LiveValues::LiveValues(const Graph& graph)
     const int writer = made[at(update.next)];
     if (writer < 0) continue;
     const Node& node = graph.nodes[static_cast<std::size_t>(writer)];
-    // As `emit` does it: update and pointwise ops write over the operand that stands beside the result.
+    // As in `emit`: update and pointwise ops overwrite the operand with the result's index.
     const auto result = static_cast<std::size_t>(std::find(node.outputs.begin(), node.outputs.end(), update.next) -
                                                  node.outputs.begin());
     if (result >= updated_operands(node) && !op_def(node.op).has(kPointwise)) continue;

@@ -1,8 +1,8 @@
 // ridgeline/graph/pass/live_bytes.h
 //
 // How many bytes of intermediate values are alive when each op of a graph runs, in the order of the graph: what the
-// memory plan will need, but for workspaces, conversions and gaps. Views share memory; the next version of a parameter
-// takes the place of the old one; a pointwise result takes that of an operand that ends there.
+// memory plan will need, except workspaces, conversions and gaps. Views share memory; the next version of a parameter
+// replaces the old one in place; a pointwise result reuses the memory of an operand that is not read later.
 #pragma once
 
 #include <algorithm>
@@ -18,17 +18,17 @@ class LiveValues {
   explicit LiveValues(const Graph& graph);
 
   std::size_t peak() const { return peak_; }
-  int fullest() const { return fullest_; }  // the first node that runs when there is most
+  int fullest() const { return fullest_; }  // the first node at which most bytes are alive
   int fullest_moments() const { return static_cast<int>(std::count(live_.begin(), live_.end(), peak_)); }
   std::size_t live(int node) const { return live_[static_cast<std::size_t>(node)]; }
   // The largest live() of the nodes between first and last, without these two.
   std::size_t most(int first, int last) const;
   // Planned memory of its own; 0 for arguments, casts that the store keeps, views and next versions.
   std::size_t bytes(ValueId id) const { return bytes_[at(id)]; }
-  // The value in whose memory this one lies; itself if it is no view.
+  // The value whose memory this one shares; itself if it is not a view.
   ValueId root(ValueId id) const { return root_[at(id)]; }
   bool viewed(ValueId id) const { return viewed_[at(id)]; }
-  // The nodes that read it, ascending; the number of nodes for a reader behind them: a return, an update.
+  // The nodes that read it, ascending; a return or an update counts as node number nodes.size().
   const std::vector<int>& readers(ValueId id) const { return readers_[at(id)]; }
   // The last node that reads its memory.
   int last(ValueId id) const { return last_[at(id)]; }

@@ -85,7 +85,7 @@ class StepDivider {
     return add("broadcast_to", {zero}, {{"shape", type.shape.dims()}}, name + "/place");
   }
 
-  // The elements in their order: what another rank's kernels have laid out otherwise is the same then.
+  // The elements in row-major order: the same whatever layout another rank's kernels use.
   ValueId flat(ValueId id, const std::string& name) {
     const Shape& shape = made_.value(id).type.shape;
     if (shape.rank() <= 1) return id;
@@ -95,7 +95,7 @@ class StepDivider {
   static ValueType flat_type(const ValueType& type) {
     return type.shape.rank() <= 1 ? type : ValueType{type.dtype, {type.shape.elements()}};
   }
-  // `result` is flat(id) in its shape again.
+  // `result` is flat(id), reshaped back.
   ValueId shaped(ValueId flat, const ValueType& type, const std::string& name, ValueId result = kNoValue) {
     if (type.shape.rank() > 1) {
       return add("reshape", {flat}, {{"shape", type.shape.dims()}}, name + "/shape", ValueKind::activation, result);
@@ -146,7 +146,7 @@ class StepDivider {
     return done.outputs;
   }
 
-  // What takes the place of values that come from another rank.
+  // Operands that stand for values from another rank.
   std::vector<ValueId> places_for(const std::vector<ValueId>& values, const std::string& name) {
     std::vector<ValueId> all;
     for (const ValueId id : values) all.push_back(zeros(flat_type(step_.value(id).type), name));
@@ -235,8 +235,8 @@ class StepDivider {
     }
   }
 
-  // Each rank adds up what is its own; all get the sum. Workers have the same: that of the first one counts, and the
-  // others add it up by a weight of 0, so that all run the same ops.
+  // Each rank adds up its own gradients; all get the sum. Workers have equal ones: those of the first count, and the
+  // others add theirs with weight 0, so that all run the same ops.
   void add_sum(const Node& node) {
     std::vector<ValueId> own;
     for (const ValueId id : node.inputs) {
@@ -253,8 +253,8 @@ class StepDivider {
 
   // ---- updated parameters
 
-  // Behind all pushes: a server that sends while a worker still does would wait for it, and that for the server. One
-  // message for the parameters whose gradients came in one.
+  // After all pushes: a server that sends while a worker still sends would deadlock with it. One message for the
+  // parameters whose gradients came in one.
   void add_pulls() {
     struct Pull {
       std::vector<Update> updates;
@@ -300,7 +300,7 @@ class StepDivider {
     }
   }
 
-  // The exchange that has the gradient of the parameter; as many as there are where it has none.
+  // The exchange with the gradient of the parameter; their number where there is none.
   std::size_t exchange_in_front(const Update& update, const std::map<ValueId, std::size_t>& of_mean) const {
     std::set<ValueId> seen;
     std::vector<ValueId> open{update.next};
@@ -330,7 +330,7 @@ class StepDivider {
     }
   }
 
-  // The workers' numbers are told to the servers; what is no number is each worker's own.
+  // The workers' returned numbers are sent to the servers; other returned values stay on each worker.
   void add_returns() {
     for (const Return& r : step_.returns) {
       const ValueType& type = step_.value(r.value).type;

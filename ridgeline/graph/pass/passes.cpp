@@ -33,7 +33,7 @@ constexpr bool kRequired = true;
 constexpr bool kFuses = true;
 constexpr bool kLoops = true;
 
-// A pass of the table of patterns.
+// A pass made of a fusion pattern.
 template <const FusionPattern& kPattern>
 Pass fused_form() {
   const auto run = [](Graph graph, const PassContext& context, PassResults& results) {
@@ -77,7 +77,7 @@ const Pass kPasses[] = {
     {"split_collectives", alone<split_collectives>, kRequired, !kFuses,
      "makes a start and a done of every exchange between ranks"},
     {"recompute", recompute, !kRequired, !kFuses,
-     "computes cheap values once more instead of keeping them, where that costs next to nothing or memory is limited"},
+     "recomputes cheap values instead of keeping them, where that costs almost nothing or memory is limited"},
     {"schedule", alone<schedule>, !kRequired, !kFuses,
      "moves updates up to where their operands are ready, behind readers of old values"},
 };

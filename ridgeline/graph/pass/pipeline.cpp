@@ -27,13 +27,13 @@ constexpr int kEverywhere = -1;
   throw Error("[pipeline] " + node.name + " (" + node.op + ")" + where + " " + why);
 }
 
-// A value that one stage makes for a micro-batch and another one reads.
+// A value that one stage computes for a micro-batch and another one reads.
 struct Transfer {
   std::int64_t ready = 0;  // the tick at which its slot ends
   int from = 0, to = 0;
   std::int64_t micro_batch = 0;
   ValueId value = kNoValue;
-  // All ranks begin theirs in this order, so that two never wait for each other.
+  // All ranks begin transfers in this order, so that no two wait for each other.
   auto order() const { return std::tuple(ready, from, to, micro_batch, value); }
 };
 
@@ -125,7 +125,7 @@ class Cutter {
       if (!micro(n)) continue;
       for (ValueId id : step_.nodes[n].outputs) stage(id) = node_stage_[n];
     }
-    // Of what is stored: the stages that read it, by way of ops that run once, too.
+    // For stored values: the stages that read them, also through ops that run once.
     std::map<ValueId, std::set<int>> readers;
     for (std::size_t n = step_.nodes.size(); n-- > 0;) {
       const Node& node = step_.nodes[n];
@@ -164,8 +164,8 @@ class Cutter {
     }
   }
 
-  // By node: runs once, and a number of the step moves on by it, as its count does where gradients are finite. All
-  // ranks store that, also where one stage has all gradients.
+  // By node: runs once and computes the next value of a number of the step, such as its count where gradients are
+  // finite. All ranks store these, even where one stage has all gradients.
   std::vector<bool> moving_numbers() const {
     std::vector<bool> moving(step_.nodes.size(), false);
     std::set<ValueId> wanted;
@@ -181,7 +181,7 @@ class Cutter {
     return moving;
   }
 
-  // Of the step, and on all ranks: a loss scale, say, may meet the gradients of every stage.
+  // A number of the step, on all ranks: a loss scale, for example, may be multiplied with gradients of every stage.
   bool is_number(ValueId id) const {
     const ValueInfo& info = step_.value(id);
     return info.kind == ValueKind::state && info.type.shape.rank() == 0;
@@ -195,7 +195,7 @@ class Cutter {
     return stages;
   }
 
-  // Ops that run once and in front, because what runs for every micro-batch reads them.
+  // Ops that run once, first, because ops of every micro-batch read them.
   void find_early() {
     early_.assign(step_.nodes.size(), false);
     std::set<ValueId> wanted;
@@ -357,7 +357,7 @@ class Cutter {
     if (reads.empty() || *reads.begin() == own_) made_.nodes.push_back(node);
   }
 
-  // Over what stages have: each sums its own, what all have is the first stage's.
+  // Each stage sums its own values; values that all stages have are counted by the first.
   void add_penalty(const Node& node) {
     std::vector<ValueId> own;
     for (ValueId id : node.inputs) {
@@ -391,7 +391,7 @@ class Cutter {
     }
   }
 
-  // What one stage has is told to all.
+  // Sends what one stage returns to all.
   void add_returns() {
     for (const Return& r : step_.returns) {
       if (follows(r.value)) {
@@ -411,7 +411,7 @@ class Cutter {
     }
   }
 
-  // Inputs stay, as all ranks are fed alike.
+  // Inputs stay, since all ranks are fed the same.
   void drop_arguments() {
     remove_dead_nodes(made_);  // what runs once is there on all ranks, and may be read on one
     std::set<ValueId> used;

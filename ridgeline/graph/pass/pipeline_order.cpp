@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t kForwardTicks = 1, kBackwardTicks = 2;
 
 // What the stage does, in order: forward slots until it has as many in flight as it may, then backward and forward in
-// turn. A stage has a micro-batch in flight for each stage behind it; under gpipe all.
+// turn. Stage s of S has S - s micro-batches in flight; under gpipe all.
 std::vector<PipelineSlot> order_of(const PipelinePlan& plan, std::int64_t stage) {
   const std::int64_t most =
       plan.order == PipelineOrder::gpipe ? plan.micro_batches : std::min(plan.micro_batches, plan.stages - stage);
@@ -35,7 +35,7 @@ std::vector<std::vector<PipelineSlot>> pipeline_slots(const PipelinePlan& plan) 
       if (next[s] == slots[s].size()) continue;
       PipelineSlot& slot = slots[s][next[s]];
       const auto m = static_cast<std::size_t>(slot.micro_batch);
-      // A backward slot of the last stage needs its own forward slot alone, which is in front of it.
+      // A backward slot of the last stage needs only its own forward slot, which precedes it.
       std::int64_t ready = 0;
       if (!slot.backward && s > 0) ready = forward[s - 1][m];
       if (slot.backward && s + 1 < stages) ready = backward[s + 1][m];

@@ -1,6 +1,6 @@
 // ridgeline/graph/pass/pipeline_order.h
 //
-// When each stage of a pipeline runs which micro-batch forward and backward. Pure functions; times in ticks, a forward
+// When each stage of a pipeline runs which micro-batch forward and backward. Pure functions; times in ticks: a forward
 // slot takes one and a backward slot two.
 #pragma once
 
@@ -17,10 +17,11 @@ struct PipelineSlot {
   std::int64_t begin = 0, end = 0;  // ticks
 };
 
-// By stage, in the order in which it runs them. Backward slots come in the order of the micro-batches, in both orders.
+// Each stage's slots in the order in which it runs them. Backward slots follow the order of the micro-batches, with
+// both gpipe and 1f1b.
 std::vector<std::vector<PipelineSlot>> pipeline_slots(const PipelinePlan& plan);
 
-// The share of all stages' time in which they wait for others, (S-1)/(M+S-1) where slots are equally long.
+// The fraction of all stages' time spent waiting for others, (S-1)/(M+S-1) where slots are equally long.
 double pipeline_bubble(const PipelinePlan& plan);
 
 }  // namespace ridgeline

@@ -17,7 +17,7 @@
 namespace ridgeline {
 namespace {
 
-// Where nothing else is known: what CPUs of these years do for each byte that they read.
+// Defaults: operations of current CPUs for each byte that they read.
 constexpr RankRates kAnyRates{.flops = 50, .memory_bytes = 1, .exchange_bytes = 1};
 
 [[noreturn]] void refuse_stage(const Node& node, const std::string& why) {
@@ -72,7 +72,7 @@ class Stages {
   enum class Use : std::uint8_t { next, condition, other };
   using Uses = std::set<std::pair<Use, ValueId>>;
 
-  // Ops that choose between what a stored value is and what it would become, with those that only say which.
+  // Ops that choose between a stored value's old and next version, with those that compute only the choice.
   void find_kept() {
     std::map<ValueId, Uses> uses;
     for (const Update& update : graph_.updates) uses[update.next].emplace(Use::next, update.current);
@@ -181,7 +181,8 @@ class Stages {
     }
   }
 
-  // Gradient ops run where their forward op does; what is named after an argument or by its user, where it reads.
+  // Gradient ops run where their forward op does; others, named after an argument or by the user, run where their
+  // operands are.
   void by_forward_ops() {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];

@@ -21,8 +21,8 @@ struct Types {
   DType results = DType::f32;
 };
 
-// By node: whether it is part of an update that is written as ordinary ops, or of its scalars (a factor of the rate).
-// What reads its results is an update, a returned value or another such part. Gradients are none.
+// By node: whether it belongs to an update that is written as ordinary ops, or to its scalars (a factor of the rate).
+// Its results are read only by updates, as returned values or by other such nodes. Gradients do not belong to it.
 std::vector<bool> update_parts(const Graph& graph) {
   std::vector<bool> updates(graph.values.size(), false);  // by value: read by such a part
   std::vector<bool> others(graph.values.size(), false);   // by value: read by anything else
@@ -72,12 +72,12 @@ class Rewriter {
   static std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
   DType dtype(ValueId id) const { return graph_.value(id).type.dtype; }
   bool changes(ValueId id) const { return at(id) < f32_.size() && f32_[at(id)]; }
-  // Ops may have more operands than the mask has bits (l2_penalty): those behind it are like any.
+  // Ops may have more operands than the mask has bits (l2_penalty): later ones count as ordinary.
   static bool wide(const PrecisionRule& rule, std::size_t operand) {
     return operand < 32 && (rule.wide >> operand & 1u) != 0;
   }
 
-  // Keys of the user that stand for this op, whether or not there is a choice for it.
+  // Keys of the user that match this op, whether or not there is a choice for it.
   void mark_named(const Node& node) {
     for (const std::string& key : policy_.keep) {
       if (in_scope(node.name, key)) used_.insert(key);
@@ -188,7 +188,8 @@ class Rewriter {
     return policy_.rewrite == PrecisionRewrite::none ? nullptr : found;
   }
 
-  // An op that says the type of its result gives at once what only a cast of this pass reads of it.
+  // An op with a result type as attribute directly returns the type that its only reader, a cast of this pass, makes of
+  // it.
   void move_casts_into_producers() {
     const std::vector<int> producer = producers(graph_);
     const std::vector<int> uses = use_counts(graph_);
@@ -205,7 +206,7 @@ class Rewriter {
     }
   }
 
-  // Whatever the user named and this graph has not, nor the one of which it is a rank's part.
+  // Warns of names that neither this graph has nor the one that was divided over ranks.
   void report_unused() {
     std::vector<std::string> names(names_.begin(), names_.end());
     const auto check = [&](const std::string& key) {

@@ -1,7 +1,7 @@
 // ridgeline/graph/pass/precision.h
 //
-// Stores what some ops read and write as bf16 or f16, as the context's policy says, with a cast once a value where the
-// types meet.
+// Stores operands and results of some ops as bf16 or f16, as the context's policy says; where types differ, a value is
+// cast once.
 // Keeps: parameters, states, updates, inputs and returned values in their types, names of ops, and, in the list modes,
 // gradients of parameters in f32. Changes: types of values between ops, so results are rounded to them.
 #pragma once

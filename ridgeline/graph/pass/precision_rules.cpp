@@ -121,7 +121,7 @@ bool gives_f32(const OpDef& def) {
                      [](const AttributeSpec& spec) { return spec.name == "f32_results"; });
 }
 
-// The table, and behind it the ops that compilation makes of others, which follow the rules of those.
+// The table, followed by the ops that compilation makes of others, with the rules of those.
 std::vector<PrecisionRule> all_rules() {
   std::vector<PrecisionRule> rules(std::begin(kRules), std::end(kRules));
   for (const OpDef& def : all_ops()) {
@@ -137,7 +137,7 @@ std::vector<PrecisionRule> all_rules() {
   return rules;
 }
 
-// The words of a list by commas.
+// The words of a comma-separated list.
 std::vector<std::string_view> words(std::string_view list) {
   std::vector<std::string_view> all;
   while (!list.empty()) {
@@ -148,7 +148,7 @@ std::vector<std::string_view> words(std::string_view list) {
   return all;
 }
 
-// The original's kernels with shapes fixed at compile time have a "D" behind their names.
+// The original's kernels with shapes fixed at compile time have a "D" after their names.
 bool called(const PrecisionRule& rule, std::string_view name) {
   if (rule.op == name) return true;
   for (std::string_view word : words(rule.original)) {

@@ -15,17 +15,17 @@
 namespace ridgeline {
 namespace {
 
-constexpr double kMostFlops = 8;  // a byte of operands and results
+constexpr double kMostFlops = 8;  // per byte of operands and results
 
-constexpr int kMostDepth = 4;  // of a chain of ops that are run again for one value
+constexpr int kMostDepth = 4;  // of a chain of ops that are recomputed for one value
 
-// Where no limit is given, what runs again may take so much of a step's work: less than steps differ from each other.
+// Without a limit recomputation may take this share of a step's work: less than steps differ from each other.
 constexpr double kSpareShare = 1.0 / 90;
 
 // What handing a launch to the team takes, as bytes through memory: some tens of microseconds.
 constexpr double kLaunchBytes = 512 << 10;
 
-// A value that is not needed between two moments, and the ops that make it again at the second.
+// A value that is not needed between two moments, and the ops that recompute it at the second.
 struct Gap {
   ValueId value = kNoValue;
   int until = -1;          // the reader at the end
@@ -50,8 +50,8 @@ class Recomputer {
     for (const Node& node : graph.nodes) names_.insert(node.name);
   }
 
-  // Down to the limit; where there is none, as far as `spare_` goes. What is closed must bring the fullest moments
-  // down, in bytes or in number: else copies could follow copies for ever.
+  // Down to the limit; where there is none, as far as `spare_` goes. Closing a gap must lower the peak, in bytes or in
+  // the number of moments that reach it: else copying might never end.
   void run(std::size_t limit, LiveBytes& live, NameSet& fused) {
     const std::size_t ops = graph_.nodes.size();
     LiveValues values(graph_);
@@ -84,8 +84,8 @@ class Recomputer {
   }
 
  private:
-  // In bytes through memory: its bytes, as often as its kernels take longer than those, or its arithmetic where that
-  // takes longer, and its launch.
+  // In bytes through memory: its bytes, times the factor by which its kernels take longer, or its arithmetic where that
+  // takes longer, plus its launch.
   double work_of(const Node& node) const {
     if (op_def(node.op).has(kView)) return 0;
     const bool narrow = !node.inputs.empty() && graph_.value(node.inputs[0]).type.dtype == DType::bf16;
@@ -100,7 +100,7 @@ class Recomputer {
     return work;
   }
 
-  // The op that gives the first result of `node` again. A short way has the bits of the op where statistics are f32.
+  // The op that recomputes the first result of `node`. The short way has the bits of the op where statistics are f32.
   Node again_of(const Node& node) const {
     const OpDef& def = op_def(node.op);
     if (!def.again || !device_.again.contains(graph_.value(node.outputs[0]).type.dtype)) return node;
@@ -132,13 +132,13 @@ class Recomputer {
       if (reader < fullest) before = reader;
       if (reader > fullest && gap.until < 0) gap.until = reader;
     }
-    // Returned values and next versions are read behind all ops.
+    // Returned values and next versions are read after all ops.
     if (gap.until < 0 || gap.until >= static_cast<int>(graph_.nodes.size())) return std::nullopt;
     if (!cheap(graph_, again_of(graph_.nodes[static_cast<std::size_t>(n)]))) return std::nullopt;
     Needs needs;
     if (!collect(values, n, fullest, kMostDepth, gap, needs)) return std::nullopt;
     const double freed = static_cast<double>(values.bytes(gap.value)) - static_cast<double>(needs.kept_now);
-    // Nowhere may there be more than at the fullest moment now.
+    // Nowhere may more be alive than at the current peak.
     const bool fits = values.live(gap.until) + needs.kept + needs.results <= values.peak() + values.bytes(gap.value) &&
                       values.most(before, gap.until) + needs.kept <= values.peak() + values.bytes(gap.value);
     if (freed <= 0 || !fits) return std::nullopt;
@@ -146,14 +146,14 @@ class Recomputer {
     return gap;
   }
 
-  // What making a value again takes, in bytes.
+  // What recomputing a value takes, in bytes.
   struct Needs {
     std::size_t kept = 0;      // operands that would have been free by then
     std::size_t kept_now = 0;  // those of them that would be free at the fullest moment
     std::size_t results = 0;
   };
 
-  // Adds node `n` to the gap's chain, and in front of it those that make operands which are gone by then.
+  // Adds node `n` to the gap's chain, and before it those that make operands which are freed by then.
   bool collect(const LiveValues& values, int n, int fullest, int depth, Gap& gap, Needs& needs) const {
     const Node node = again_of(graph_.nodes[static_cast<std::size_t>(n)]);
     for (ValueId operand : node.inputs) {
@@ -188,7 +188,7 @@ class Recomputer {
     std::size_t values;  // that there were before
   };
 
-  // Copies the chain in front of the first reader behind the gap; this and later readers read the copy.
+  // Copies the chain before the first reader after the gap; this and later readers read the copy.
   Copies close(const Gap& gap, NameSet& fused) {
     const std::size_t values = graph_.values.size();
     std::vector<Node> copies;
@@ -216,7 +216,7 @@ class Recomputer {
     return {value, copies.size(), values};
   }
 
-  // The inverse.
+  // Undoes close().
   void reopen(const Gap& gap, const Copies& copies, NameSet& fused) {
     const auto first = graph_.nodes.begin() + gap.until;
     const auto last = first + static_cast<std::ptrdiff_t>(copies.count);

@@ -1,11 +1,12 @@
 // ridgeline/graph/pass/recompute.h
 //
-// Computes cheap values once more in front of their later readers instead of keeping them until then, one after the
-// other: where memory is limited (PassContext::live), until what is alive at one time fits; else as long as all of it
-// together is estimated to take next to nothing beside the step (kSpareShare), in graphs that update something. Each
-// time that which frees most for its work at the fullest moment, together with cheap operands that are gone by then.
-// Cheap: at most kMostFlops operations a byte moved, which leaves out convolutions and products. The second computation
-// is the same op over the same operands, or what OpDef::again says where that has the same bits (FusionLimits::again).
+// Recomputes cheap values just before their later readers instead of keeping them until then. If memory is limited
+// (PassContext::live_limit), it goes on until the values that are alive at one time fit; else, in graphs that update
+// something, as long as all recomputation together is estimated to take almost none of the step's time (kSpareShare).
+// Each time it picks the value that frees most memory for its work at the moment of the largest use, together with
+// cheap operands that no longer exist by then. Cheap: at most kMostFlops operations per byte moved, which excludes
+// convolutions and products. The second computation is the same op over the same operands, or that of OpDef::again if
+// its bits are the same (FusionLimits::again).
 // Keeps: values. Adds: copies of ops, named "<op>/again".
 #pragma once
 

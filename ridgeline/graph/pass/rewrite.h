@@ -1,6 +1,6 @@
 // ridgeline/graph/pass/rewrite.h
 //
-// What passes share: who makes and who reads a value, moving an op, names for new ones.
+// What passes share: makers and readers of values, moving an op, names for new ops.
 #pragma once
 
 #include <set>
@@ -14,7 +14,7 @@ namespace ridgeline {
 
 using NameSet = std::set<std::string, std::less<>>;
 
-// `base`, or base_1, base_2, ... where that is taken; taken from now on.
+// `base`, or base_1, base_2, ... if that is taken; added to `taken`.
 std::string add_unique(NameSet& taken, const std::string& base);
 
 // Passes that make copies of an op for the parts of a batch name them after it: "conv1/micro_2", "conv1/part2", and
@@ -22,7 +22,7 @@ std::string add_unique(NameSet& taken, const std::string& base);
 inline constexpr std::string_view kMicroBatchCopy = "/micro_";
 inline constexpr std::string_view kPartCopy = "/part";
 std::string copy_name(const std::string& name, std::string_view of_what, std::int64_t number);
-// The name of the op of which `name` is such a copy; `name` where it is none.
+// The name of the op that `name` is such a copy of; `name` if it is none.
 std::string_view copied_from(std::string_view name);
 
 // Appends an op with one result, whose type follows from its operands: `result`, or a new value of that kind. The name
@@ -34,7 +34,7 @@ ValueId append_node(Graph& graph, NameSet& taken, std::string_view op, std::vect
 // Adds the lines of `from` that `node` does not have yet.
 void add_locations(Node& node, const Node& from);
 
-// Readers and makers of values, as they were when it was made.
+// Readers and makers of values, as they were at construction.
 class ValueUses {
  public:
   explicit ValueUses(const Graph& graph);
@@ -48,14 +48,14 @@ class ValueUses {
   std::vector<int> uses_;
 };
 
-// True when node `from` may run where node `to`, a later one, stands: nobody between them reads its results or
-// overwrites its operands.
+// True if node `from` may run at the place of `to`, a later node: nobody between them reads its results or overwrites
+// its operands.
 bool may_run_later(const Graph& graph, int from, int to);
 
 // True when an update among nodes `first` to `last` - 1 overwrites what `node` reads.
 bool overwritten(const Graph& graph, const Node& node, int first, int last);
 
-// Moves node `from` behind or in front of others, to index `to`.
+// Moves node `from` to index `to`.
 void move_node(Graph& graph, int from, int to);
 
 }  // namespace ridgeline

@@ -11,7 +11,7 @@
 namespace ridgeline {
 namespace {
 
-// By stored value: the update op that takes its place, which must see no later reader (verifier.h).
+// By stored value: the update op that overwrites it, which must see no later reader (verifier.h).
 std::map<ValueId, std::size_t> overwriters(const Graph& graph) {
   std::map<ValueId, std::size_t> found;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -23,7 +23,7 @@ std::map<ValueId, std::size_t> overwriters(const Graph& graph) {
   return found;
 }
 
-// What must run before what, and what should.
+// Which ops must run before which, and which should.
 class Order {
  public:
   explicit Order(const Graph& graph) : successors_(graph.nodes.size()), urgent_(graph.nodes.size(), false) {
@@ -54,7 +54,7 @@ class Order {
   }
 
   // The ops in order: ready writers of next versions first, everything else as it was. Fewer ops than the graph has
-  // where the wishes contradict each other.
+  // where constraints contradict each other.
   std::vector<std::size_t> sorted() const {
     std::vector<int> waiting(successors_.size(), 0);
     for (const auto& targets : successors_) {
@@ -90,8 +90,8 @@ class Order {
 
 Graph schedule(Graph graph) {
   const std::vector<int> producer = producers(graph);
-  // That no op but the writer is left to read the old version is a wish (the writer can then write in place), given up
-  // where ops read each other's old versions: a = a + b beside b = a - b.
+  // Running all other readers of the old version before the writer is optional (the writer can then write in place); it
+  // is dropped where ops read each other's old versions: a = a + b beside b = a - b.
   Order musts(graph);
   Order wishes = musts;
   for (const Update& update : graph.updates) {

@@ -1,7 +1,7 @@
 // ridgeline/graph/pass/schedule.h
 //
 // Orders the ops: as they were built, except that an op whose result replaces a parameter or state runs as soon as its
-// operands are there and nobody reads the old value any more. A gradient is then consumed while it is in cache, and its
+// operands are computed and the old value is no longer read. A gradient is then consumed while it is in cache, and its
 // memory is free for the next one.
 // Keeps: every value. Changes: the order only.
 #pragma once

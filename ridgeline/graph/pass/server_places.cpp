@@ -23,8 +23,8 @@ ServerPlaces::ServerPlaces(const Graph& step, const ServerPlan& plan)
     : step_(step), plan_(plan), producer_(producers(step)) {
   find_exchanges();
   find_readers_of_means();
-  // A sum that workers read of what one server has (the check for overflow) is summed over the ranks, too: then all
-  // have it, and what follows from it is no server's any more.
+  // A sum over one server's values that workers read (the check for overflow) is summed over the ranks as well: then
+  // all have it, and what depends on it belongs to no server.
   for (;;) {
     find_places();
     Walk walked = walk(kWorkers, roots(kWorkers));
@@ -70,8 +70,8 @@ void ServerPlaces::find_exchanges() {
   }
 }
 
-// A mean is read where the parameter is updated that the update in front of which it stands is of. A sum over several
-// gradients (clipping, the check for overflow) says nothing of where they are.
+// A mean is read on the server whose parameter it updates. A sum over several gradients (clipping, the check for
+// overflow) does not determine a server.
 void ServerPlaces::find_readers_of_means() {
   for (const MeanExchange& exchange : exchanges_) {
     for (const ValueId mean : exchange.means) readers_[mean];

@@ -1,7 +1,7 @@
 // ridgeline/graph/pass/server_places.h
 //
 // Which ranks of a step with parameter servers have which value, and which compute which op: the workers, a server, or
-// whoever reads it. What the pass parameter_server divides by.
+// every rank that reads it. The pass parameter_server divides the step by this.
 #pragma once
 
 #include <cstddef>
@@ -15,37 +15,37 @@
 
 namespace ridgeline {
 
-// Beside servers, which count from 0.
+// Places other than servers, which are numbered from 0.
 inline constexpr int kWorkers = -1, kEverybody = -2;
 
-// What the workers average, as the pass data_parallel has made it of the step.
+// An exchange of means between the workers, as the pass data_parallel made it.
 struct MeanExchange {
   std::size_t start = 0, done = 0;     // nodes
-  std::vector<ValueId> locals, means;  // what each worker has of its own, and the mean of that
-  ValueId condition = kNoValue;        // bool[]: whether anybody reads the means in this run; none: always
+  std::vector<ValueId> locals, means;  // each worker's own values, and their means
+  ValueId condition = kNoValue;        // bool[]: whether the means are read in this run; kNoValue: always
 };
 
 class ServerPlaces {
  public:
-  // `step`: with mean exchanges over kWorkersGroup. Both outlive it. An Error where a rank needs what another one
-  // computes, other than means, updated parameters and sums over ranks.
+  // `step` has mean exchanges over kWorkersGroup. Both arguments outlive the object. An Error if a rank needs what
+  // another one computes, other than means, updated parameters and sums over ranks.
   ServerPlaces(const Graph& step, const ServerPlan& plan);
 
   const std::vector<MeanExchange>& exchanges() const { return exchanges_; }
-  // The ranks whose values it follows from, of a mean those that read it; empty: it follows from none's.
+  // The ranks on whose values it depends, for a mean those that read it; empty: it depends on none's.
   const std::set<int>& places(ValueId id) const { return places_[static_cast<std::size_t>(id)]; }
-  // Whether it is an l2_penalty over values of several ranks, and who adds an operand of it up.
+  // Whether it is an l2_penalty over values of several ranks, and which rank sums an operand of it.
   bool summed(std::size_t node) const { return summed_.contains(node); }
   int owner(ValueId operand) const;
-  // Who keeps the stored value: kWorkers, a server, kEverybody.
+  // Where the stored value is kept: kWorkers, a server, kEverybody.
   int home(const Update& update) const;
   bool computes(int place, std::size_t node) const { return computed_.at(place)[node]; }
 
  private:
   struct Walk {
     std::vector<bool> computed;       // by node
-    std::set<std::size_t> penalties;  // l2_penalties of others' values among what it met
-    std::string fault;                // the first value that is another's
+    std::set<std::size_t> penalties;  // l2_penalties of other ranks' values that the walk met
+    std::string fault;                // the first value that belongs to another rank
   };
 
   void find_exchanges();

@@ -1,6 +1,6 @@
 // ridgeline/graph/pass/server_plan.h
 //
-// Which parameter server keeps which parameter.
+// Assigns parameters to parameter servers.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,19 @@
 namespace ridgeline {
 
 struct ServerPlan {
-  std::map<std::string, int, std::less<>> server;  // by parameter: from 0
+  std::map<std::string, int, std::less<>> server;  // each parameter's server, from 0
   std::vector<std::size_t> bytes;                  // of the parameters of each server
   std::size_t updated = 0;                         // parameters of the step that are updated, on servers or not
 
   std::size_t all_bytes() const;
-  // For the log: how many parameters are on servers, what each has, and what a worker sends and gets in a step.
+  // For the log: how many parameters are on servers, the bytes of each server, and what a worker sends and receives in
+  // a step.
   std::string text() const;
 };
 
-// Whole parameters, the largest first, each to the server that has least so far. Those that the step does not update
-// stay with the workers. Errors (usage): a name that the step updates no parameter of, more servers than parameters.
+// Assigns whole parameters, the largest first, each to the server that has the fewest bytes so far. Those that the step
+// does not update stay with the workers. Errors (usage): a name that is not of a parameter the step updates, more
+// servers than parameters.
 ServerPlan plan_servers(const Graph& step, const Distribution& over);
 
 }  // namespace ridgeline

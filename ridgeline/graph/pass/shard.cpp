@@ -33,8 +33,8 @@ class Sharder {
     return names;
   }
 
-  // Slots and averages are found out to be parts when something meets the part of their parameter: then all begins
-  // anew with what is known by now.
+  // A slot or average turns out to be sharded when it is combined with the shard of its parameter: then the pass
+  // restarts with what is known by now.
   Graph run() {
     while (true) {
       const std::size_t known = parts_.size();
@@ -87,7 +87,7 @@ class Sharder {
     return add("transpose", {x}, {{"permutation", std::vector<std::int64_t>{1, 0, 2}}}, name);
   }
 
-  // The value in a form, which ops in front of the present one make where it is the first that asks for it.
+  // The value in the wanted distribution, which ops before the current one make on first use.
   ValueId as(ValueId id, Form wanted) {
     if (form(id) == wanted) return id;
     const auto [made, is_new] = made_.try_emplace({id, wanted}, kNoValue);
@@ -132,7 +132,7 @@ class Sharder {
                base + "/part");
   }
 
-  // [B,K] of the own batch -> [N*B,K/N]: every rank sends each other one its part of the columns.
+  // [B,K] of the own batch -> [N*B,K/N]: every rank sends each other one its columns.
   ValueId columns_from_given(ValueId id, const std::string& base) {
     const Shape& shape = full(id).shape;
     const std::int64_t part = shape[1] / ranks_;
@@ -278,7 +278,7 @@ class Sharder {
     emit("reduce_scatter", {sums}, combined(), node.name, node.outputs[0], Form::given);
   }
 
-  // Every rank's loss is the mean of its own batch, so the sum over all rows is N times the gradient of their mean.
+  // Every rank's loss is the mean over its own batch, so the sum over all rows is N times the gradient of their mean.
   void weight_gradient(const Node& node, const std::string& how) {
     const bool columns = how == kColumns;
     const ValueId x = as(node.inputs[0], columns ? Form::rows : Form::columns);
@@ -307,7 +307,7 @@ class Sharder {
     emit("scale", {sum}, {{"factor", 1.0 / static_cast<double>(ranks_)}}, name, result, part);
   }
 
-  // Elementwise ops and updates over parts of one parameter; sums of all elements.
+  // Elementwise ops and updates over shards of one parameter; sums of all elements.
   void with_parts(const Node& node, const OpDef& def) {
     if (node.op == "l2_penalty" || node.op == "reduce_sum") return sum_of_parts(node);
     if (!def.has(kPointwise) && !def.has(kUpdate)) {
@@ -344,7 +344,7 @@ class Sharder {
     emit("add", {rest, all}, {}, node.name, node.outputs[0], Form::given);
   }
 
-  // Elementwise ops stay with the columns; any other op gets the rows of its own batch.
+  // Elementwise ops work on the columns; any other op gets the rows of its own batch.
   void with_columns(const Node& node, const OpDef& def) {
     if (def.has(kPointwise) && stays_in_columns(node)) return def.has(kRandom) ? masked(node) : elementwise(node);
     if (node.op == "reduce_sum" && graph_.value(node.outputs[0]).kind == ValueKind::grad &&
@@ -380,8 +380,8 @@ class Sharder {
     emit(std::move(own), Form::columns);
   }
 
-  // A mask counts through the rows of all ranks as one rank would that has the batches of all: row i of rank r is row
-  // i * N + r there, as ranks take samples in turn. So all ranks draw the whole mask and each takes its columns.
+  // A mask numbers the rows of all ranks as one rank with all batches would: row i of rank r is row i * N + r there, as
+  // ranks take samples in turn. So all ranks draw the complete mask and each takes its columns.
   void masked(const Node& node) {
     kind_ = ValueKind::activation;
     std::string key = std::to_string(node.inputs[1]);
@@ -406,7 +406,7 @@ class Sharder {
     emit("mul", {as(node.inputs[0], Form::columns), mask->second}, {}, node.name, node.outputs[0], Form::columns);
   }
 
-  // What is stored keeps its form over the step; what is returned is as it was.
+  // Stored values keep their distribution over the step; returned values get their original one.
   void finish() {
     for (Update& update : graph_.updates) {
       const Form now = form(update.current), next = form(update.next);
@@ -432,7 +432,7 @@ class Sharder {
   std::int64_t ranks_, rank_;
   std::string group_;
   std::map<std::string, std::string> cuts_;  // how, by the layer's op
-  std::map<ValueId, Form> parts_;            // stored values of which each rank has a part
+  std::map<ValueId, Form> parts_;            // sharded stored values
 
   Graph graph_;
   std::vector<int> producer_;

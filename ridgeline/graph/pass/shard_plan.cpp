@@ -30,11 +30,11 @@ bool goes_by_annotations(ParallelMode mode) {
          mode == ParallelMode::auto_parallel;
 }
 
-// A dense layer and what may become of it.
+// A dense layer and its possible divisions.
 struct Layer {
   const Node* node;
   std::vector<std::string> choices;  // the first one is "data", unless it is annotated
-  int in_front = -1;                 // the layer whose results it reads, by way of elementwise ops at most
+  int in_front = -1;                 // the layer whose results it reads, through elementwise ops at most
 };
 
 std::vector<std::string> choices_of(const Graph& graph, const Node& node, std::int64_t ranks) {
@@ -51,7 +51,7 @@ std::vector<std::string> choices_of(const Graph& graph, const Node& node, std::i
 // Forward layers: gradients have ops of their own.
 std::vector<Layer> layers_of(const Graph& graph, std::int64_t ranks) {
   std::vector<Layer> layers;
-  std::vector<int> from(graph.values.size(), -1);  // the layer that the value comes of
+  std::vector<int> from(graph.values.size(), -1);  // the layer from which the value is computed
   for (const Node& node : graph.nodes) {
     if (node.op == "dense") {
       const int in_front = from[static_cast<std::size_t>(node.inputs[0])];
@@ -142,7 +142,7 @@ std::string milliseconds(double seconds) {
   return text;
 }
 
-// Whether an exchange of parts is there: then the step has been divided.
+// Whether there is an exchange of shards: then the step has been divided.
 bool divided_already(const Graph& graph, const std::string& group) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
     const bool parts = node.op == "all_gather" || node.op == "reduce_scatter" || node.op == "all_to_all";

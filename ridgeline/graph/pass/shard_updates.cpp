@@ -19,8 +19,8 @@ bool is_update(const Node& node) { return op_def(node.op).gradient_operand >= 0;
 
 std::size_t slots_of(const Node& node) { return updated_operands(node) - 1; }
 
-// An update element by element of a parameter and slots that nothing else reads, and whose next versions only replace
-// them: what is computed of a part is that part.
+// An elementwise update of a parameter and of slots that nothing else reads, whose next versions only replace them: so
+// it can be computed for any range of elements.
 bool can_be_split(const Graph& graph, const Node& node, const std::vector<int>& uses) {
   const OpDef& def = op_def(node.op);
   if (!is_update(node) || !def.has(kUpdate) || !def.has(kPointwise) || slots_of(node) == 0) return false;
@@ -30,15 +30,15 @@ bool can_be_split(const Graph& graph, const Node& node, const std::vector<int>& 
     const Update same{node.inputs[i], node.outputs[i]};
     const auto update = std::find(graph.updates.begin(), graph.updates.end(), same);
     if (update == graph.updates.end() || graph.value(node.inputs[i]).kind != ValueKind::state) return false;
-    // The slot by the op and by what it is replaced for; its next version by that alone.
+    // The slot is used by the op and by its update; its next version only by the update.
     if (uses[static_cast<std::size_t>(node.inputs[i])] != 1 || uses[static_cast<std::size_t>(node.outputs[i])] != 1)
       return false;
   }
   return true;
 }
 
-// A gradient of which the rank needs its part alone: one update reads its mean, and what stands between the two goes
-// element by element.
+// A gradient of which the rank needs only its shard: one update reads its mean, and all ops between the two are
+// elementwise.
 struct Scattered {
   std::size_t start = 0, done = 0;   // the nodes of the exchange that it was in,
   std::size_t place = 0;             // and where among its values
@@ -93,7 +93,8 @@ class UpdateSplitter {
     return n < 0 ? nullptr : &in_[static_cast<std::size_t>(n)];
   }
 
-  // The operand that a pointwise node goes on from: all others are scalars, or stored values, of which there are parts.
+  // The operand that carries the gradient through a pointwise node: all others are scalars, or stored values, which are
+  // sharded.
   ValueId only_operand(const Node& node) const {
     const OpDef& def = op_def(node.op);
     if (!def.has(kPointwise) || def.has(kRandom) || node.outputs.size() != 1) return kNoValue;
@@ -147,7 +148,7 @@ class UpdateSplitter {
     return result;
   }
 
-  // All elements in a row, as many as there are parts of equal length.
+  // All elements as one row, padded to a multiple of the ranks.
   ValueId in_a_row(const Node& of, ValueId x) {
     const std::int64_t elements = shape(x).elements();
     const std::int64_t count = shard_elements(elements, distribution_.ranks);
@@ -157,7 +158,7 @@ class UpdateSplitter {
     return x;
   }
 
-  // This rank's part of a value.
+  // This rank's shard of a value.
   ValueId part(const Node& of, ValueId x) {
     if (const auto known = parts_.find(x); known != parts_.end()) return known->second;
     const Shape whole = shape(x);
@@ -174,7 +175,8 @@ class UpdateSplitter {
                 {{"start", Integers{distribution_.rank * count}}, {"stride", Integers{1}}, {"size", Integers{count}}});
   }
 
-  // Gradients that leave are scattered here, where the last of their bucket is there; the others go on together.
+  // Leaving gradients are scattered here, where the last of their bucket is complete; the others are exchanged
+  // together.
   void begin_exchange(Node start, const Leaving& leaving) {
     const Node* done = nullptr;
     for (const auto& [n, all] : of_done_) {
@@ -213,7 +215,7 @@ class UpdateSplitter {
     return left;
   }
 
-  // The node on the rank's part of what it reads.
+  // The node on the rank's shards of its operands.
   Node of_part(Node node) {
     for (ValueId& id : node.inputs) {
       if (shape(id).rank() > 0) id = part(node, id);

@@ -27,7 +27,7 @@ class Simplifier {
     for (Node& node : graph_.nodes) {
       for (ValueId& id : node.inputs) id = resolve(id);
       fold(node);
-      // What an update writes over must not be read in the place of a copy: readers of that may come later.
+      // A value that an update overwrites must not replace its copy: the copy's readers may come later.
       if (const ValueId same = unchanged(node); same != kNoValue && !overwritten_.contains(same)) {
         replaced_[node.outputs.front()] = same;
         continue;
@@ -53,7 +53,7 @@ class Simplifier {
     return it == constants_.end() ? std::nullopt : std::optional<double>(it->second);
   }
 
-  // As its readers find it, rounded to its type.
+  // As its readers see it, rounded to its type.
   static double stored(const Node& constant) {
     return run_reference(op_def(constant.op), {}, constant.attributes, constant.name).front().at(0);
   }

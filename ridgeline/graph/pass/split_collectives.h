@@ -1,8 +1,7 @@
 // ridgeline/graph/pass/split_collectives.h
 //
-// Replaces every whole exchange by the start where it stood and the done in front of the first reader of its result, so
-// that what stands between runs meanwhile.
-// Keeps: every value, and the order in which exchanges begin.
+// Replaces every whole exchange by its start, at the same place, and its done, before the first reader of its result,
+// so that the ops in between run meanwhile.
 #pragma once
 
 #include "ridgeline/graph/ir/graph.h"

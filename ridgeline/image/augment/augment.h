@@ -12,19 +12,19 @@
 
 namespace ridgeline::image {
 
-// What the magnitude means is said beside each.
+// The comments say what the magnitude means.
 enum class Augment {
   identity,
-  shear_x,      // pixels a row moves to the left a row further down
-  shear_y,      // pixels a column moves up a column further right
+  shear_x,      // pixels that a row moves left relative to the row above
+  shear_y,      // pixels that a column moves up relative to the one on its left
   translate_x,  // pixels to the right, fraction dropped
   translate_y,  // pixels down, fraction dropped
-  rotate,       // degrees against the clock
-  brightness,   // factor 1 + magnitude; so the next three
+  rotate,       // degrees counterclockwise
+  brightness,   // factor 1 + magnitude; the next three alike
   color,
   contrast,
   sharpness,
-  posterize,  // bits that stay
+  posterize,  // bits that are kept
   solarize,   // threshold
   autocontrast,
   equalize,
@@ -49,7 +49,7 @@ struct AugmentOptions {
   Colour fill = {0, 0, 0};
 };
 
-// From result to source, for the operations that shear and translate.
+// The map from result to source, for the operations that shear and translate.
 std::optional<AffineMatrix> augment_matrix(const AugmentStep& step);
 
 // 1 or 3 channels; `out` has the input's size without gaps between rows. Not in place.

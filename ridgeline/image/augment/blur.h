@@ -19,9 +19,10 @@ BlurRule blur_rule(int kernel);
 // An Error for a side that is even, not positive or above 1023, or a deviation that is not positive.
 void check_blur_rule(const BlurRule& rule);
 
-// Across, then down, in float; rounded half to even once. torchvision sums over the square window at once: where it
-// lands on the other side of a half, the results differ by 1. Unlike torchvision's, the window may be larger than the
-// image: the mirrors go on. 1 or 3 channels; `out` has the input's size without gaps and may be the input itself.
+// Across, then down, in float; rounded once, half to even. torchvision sums over the square window at once: where its
+// sum is on the other side of a half, the results differ by 1. Unlike in torchvision, the window may be larger than the
+// image, which is then mirrored repeatedly. 1 or 3 channels; `out` has the input's size without gaps and may be the
+// input itself.
 void gaussian_blur(const ImageView& in, const BlurRule& rule, std::uint8_t* out);
 
 }  // namespace ridgeline::image

@@ -1,6 +1,6 @@
 // ridgeline/image/augment/blur_rows.h
 //
-// The two sums of a Gaussian blur, by vectors. Each value is summed in the order of the weights, every product and sum
+// The two sums of a Gaussian blur, vectorised. Each value is summed in the order of the weights, every product and sum
 // rounded to float, so that all instruction sets give the same bits. Private to this folder.
 #pragma once
 

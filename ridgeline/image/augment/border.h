@@ -16,17 +16,17 @@ struct Border {
 
 enum class BorderMode {
   constant,   // a colour
-  edge,       // the last pixel again: a a|a b c|c c
+  edge,       // the last pixel repeated: a a|a b c|c c
   reflect,    // mirrored about the last pixel: c b|a b c|b a
-  symmetric,  // mirrored behind it: b a|a b c|c b
+  symmetric,  // mirrored after the last pixel: b a|a b c|c b
 };
 
 std::string_view name_of(BorderMode mode);
 // An Error that lists the names for an unknown one.
 BorderMode parse_border_mode(std::string_view name);
 
-// The position in 0..n-1 that the image shows at `position`, which may lie outside; for all modes but constant. Mirrors
-// go on for as long as needed.
+// The position in 0..n-1 whose pixel is shown at `position`, which may be outside; for all modes except constant.
+// Mirrors repeat as often as needed.
 int source_position(BorderMode mode, int position, int n);
 
 // The size with the border. An Error for a border that is negative.

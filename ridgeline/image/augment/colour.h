@@ -12,8 +12,8 @@ namespace ridgeline::image {
 void grayscale(const ImageView& in, int out_channels, std::uint8_t* out);
 
 // Turns the hue by `factor` of the circle, from -0.5 to 0.5: to Pillow's 8-bit HSV, int(factor * 255) added modulo 256,
-// and back. Even factor 0 goes there and back, which loses a little, as in torchvision. Grey images stay. In place is
-// fine; an Error for another factor.
+// and back. Even factor 0 converts to HSV and back, which loses a little, as in torchvision. Grey images stay. May run
+// in place; an Error for another factor.
 void adjust_hue(const ImageView& in, double factor, std::uint8_t* out);
 
 }  // namespace ridgeline::image

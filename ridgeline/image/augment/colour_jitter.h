@@ -1,7 +1,8 @@
 // ridgeline/image/augment/colour_jitter.h
 //
 // torchvision's ColorJitter, which MindData calls RandomColorAdjust: brightness, contrast, saturation and hue by drawn
-// factors in a drawn order. Drawing and pixels are apart, so that each can be tested and replayed. Pure functions.
+// factors in a drawn order. Drawing and pixel operations are separate, so that each can be tested and replayed. Pure
+// functions.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ struct ColourJitterRule {
 // torchvision's single numbers: 1 - x (at least 0) to 1 + x, the hue from -x to x. An Error for a negative number or a
 // hue above 0.5.
 ColourJitterRule colour_jitter_rule(double brightness, double contrast, double saturation, double hue);
-// An Error for a range that is reversed, negative, not finite, or for the hue not within -0.5 to 0.5.
+// An Error for a range that is reversed, negative or not finite, and for a hue outside -0.5 to 0.5.
 void check_colour_jitter_rule(const ColourJitterRule& rule);
 
 struct ColourJitter {

@@ -1,7 +1,7 @@
 // ridgeline/image/augment/colour_rows.h
 //
-// Rows of the colour operations, by vectors: the arithmetic of Pillow value by value, so that all instruction sets give
-// the same bits. `out` may be `in` where not said otherwise. Private to this folder.
+// Rows of the colour operations, vectorised: the arithmetic of Pillow value by value, so that all instruction sets give
+// the same bits. `out` may be `in` unless said otherwise. Private to this folder.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace ridgeline::image {
 
 // Pillow's ImagingBlend of one constant with n values: poor + factor * (value - poor), cut to 0..255, fraction dropped.
 void blend_row(int poor, float factor, const std::uint8_t* in, std::size_t n, std::uint8_t* out);
-// The same of each RGB pixel's luma with its three values.
+// The same, blending each RGB pixel's luma with its three values.
 void blend_with_luma_row(float factor, const std::uint8_t* in, std::size_t pixels, std::uint8_t* out);
 // Sum of the lumas of RGB pixels.
 std::uint64_t luma_sum(const std::uint8_t* in, std::size_t pixels);

@@ -12,14 +12,14 @@
 
 namespace ridgeline::image {
 
-// Against black. May run in place.
+// Blends with black. May run in place.
 void adjust_brightness(const ImageView& in, double factor, std::uint8_t* out);
-// Against a plain grey: the mean of the image's luma, rounded half up. May run in place.
+// Blends with a plain grey: the mean of the image's luma, rounded half up. May run in place.
 void adjust_contrast(const ImageView& in, double factor, std::uint8_t* out);
-// Against its own luma (Pillow's Color). A grey image stays. May run in place.
+// Blends with the image's own luma (Pillow's Color). A grey image stays. May run in place.
 void adjust_saturation(const ImageView& in, double factor, std::uint8_t* out);
-// Against itself smoothed by 3x3 weights of 1 around 5, over 13. The border of one pixel stays, and so does an image
-// with a side below 3. Not in place.
+// Blends with the image smoothed by 3x3 weights of 1 around 5, over 13. The border of one pixel stays, and so does an
+// image with a side below 3. Not in place.
 void adjust_sharpness(const ImageView& in, double factor, std::uint8_t* out);
 
 }  // namespace ridgeline::image

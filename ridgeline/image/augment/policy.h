@@ -38,14 +38,14 @@ enum class MagnitudeSpace {
   usual,  // AutoAugment's and RandAugment's; translations grow with the image
   wide,   // TrivialAugmentWide's
 };
-// Whether the magnitude has a sign that is drawn.
+// Whether the magnitude's sign is drawn.
 bool has_sign(Augment op);
 // Magnitude `bin` of `bins` (at least 2), without its sign, in float as torchvision's tables; 0 for operations without
 // one.
 double augment_magnitude(MagnitudeSpace space, Augment op, int bin, int bins, Size image);
 
-// Draws the pair (an integer), two doubles and two integers for the signs, always all five. None, one or both of the
-// pair's operations.
+// Draws the pair (an integer), two doubles and two integers for the signs, always all five. Gives none, one or both of
+// the pair's operations.
 std::vector<AugmentStep> draw_auto_augment(AutoAugmentPolicy policy, Size image, SampleRandom& random);
 
 struct RandAugmentRule {
@@ -53,12 +53,13 @@ struct RandAugmentRule {
   int magnitude = 9;  // of `bins`
   int bins = 31;
 };
-// An Error for numbers without sense.
+// An Error for numbers out of range.
 void check_rand_augment_rule(const RandAugmentRule& rule);
-// For each step one of fourteen operations (an integer; all but Invert) and, where it has one, a sign (an integer).
+// Draws for each step one of fourteen operations (an integer; all except Invert) and, if it has one, a sign (an
+// integer).
 std::vector<AugmentStep> draw_rand_augment(const RandAugmentRule& rule, Size image, SampleRandom& random);
 
-// One of the fourteen operations, one of the magnitudes (where it has any), a sign (where it has one).
+// Draws one of the fourteen operations, one of the magnitudes (if it has any), a sign (if it has one).
 AugmentStep draw_trivial_augment(int bins, SampleRandom& random);
 
 }  // namespace ridgeline::image

@@ -1,6 +1,6 @@
 // ridgeline/image/augment/rotate.h
 //
-// Rotation by Pillow's Image.rotate. Angles in degrees, against the clock. Pure functions: any thread.
+// Rotation by Pillow's Image.rotate. Angles in degrees, counterclockwise. Pure functions: any thread.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ struct Rotation {
   AffineMatrix matrix;
 };
 
-// With `expand` the result is as large as the turned image needs. Without a centre of their own, 0 and 180 degrees (90
-// and 270 when expanding or square) move pixels exactly, whatever the sampling. An Error for what is not finite.
+// With `expand` the result is as large as the rotated image needs. If no centre is given, 0 and 180 degrees (90 and 270
+// when expanding or square) move pixels exactly, whatever the sampling. An Error for numbers that are not finite.
 struct Centre {
   double x = 0, y = 0;
 };
@@ -26,7 +26,7 @@ Rotation plan_rotation(Size image, double angle, bool expand = false, std::optio
 
 // `out`: rotation.size pixels; must not overlap the source.
 void rotate(const ImageView& in, const Rotation& rotation, Sampling sampling, Colour fill, std::uint8_t* out);
-// Into the input's size, about its middle.
+// Rotates about the middle, into the input's size.
 void rotate(const ImageView& in, double angle, Sampling sampling, Colour fill, std::uint8_t* out);
 
 }  // namespace ridgeline::image

@@ -1,6 +1,6 @@
 // ridgeline/image/augment/table_rows.h
 //
-// Values looked up in tables of 256, by vectors where the processor permutes bytes. `out` may be `in`. Private to this
+// Looks values up in tables of 256, vectorised if the processor can permute bytes. `out` may be `in`. Private to this
 // folder.
 #pragma once
 
@@ -21,7 +21,7 @@ ByteTable table_of(Value value) {
   return table;
 }
 
-// True where a look-up takes a vector at a time, and so less than any arithmetic.
+// True if whole vectors are looked up at a time, which is faster than any arithmetic.
 bool looks_up_vectors();
 
 // out = table[in], whatever the channel; rows of `out` have no gaps.

@@ -1,7 +1,7 @@
 // ridgeline/image/augment/warp_draw.h
 //
-// The draws of torchvision's RandomAffine, RandomRotation and RandomPerspective, apart from the pixels (warp.h,
-// rotate.h). Pure functions.
+// The draws of torchvision's RandomAffine, RandomRotation and RandomPerspective; warp.h and rotate.h move the pixels.
+// Pure functions.
 #pragma once
 
 #include "ridgeline/core/random.h"
@@ -10,7 +10,7 @@
 
 namespace ridgeline::image {
 
-// What is absent in torchvision (None) is left at its neutral value and costs no draw.
+// What may be absent in torchvision (None) has its neutral value then and is not drawn.
 struct RandomAffineRule {
   Interval degrees;
   double translate_x = 0, translate_y = 0;  // share of the width and height, 0 to 1
@@ -27,8 +27,8 @@ AffineRule draw_affine(const RandomAffineRule& rule, Size image, SampleRandom& r
 double draw_angle(Interval degrees, SampleRandom& random);
 
 // RandomPerspective: each corner moves inwards by up to `distortion` (0 to 1) of half a side, by whole pixels drawn
-// uniformly, across before down, clockwise from the top left: eight integers. The coefficients bring the corners'
-// pixels there. An Error for an image with a side below 2 pixels or corners that fall on a line.
+// uniformly, across before down, clockwise from the top left: eight integers. The coefficients map the image's corners
+// to these positions. An Error for an image with a side below 2 pixels or corners that fall on a line.
 PerspectiveCoefficients draw_perspective(double distortion, Size image, SampleRandom& random);
 
 }  // namespace ridgeline::image

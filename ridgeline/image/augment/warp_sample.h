@@ -11,7 +11,7 @@
 
 namespace ridgeline::image {
 
-// The whole part of a coordinate, -1 outside 0..n-1 (also for what is not a number).
+// The integer part of a coordinate; -1 outside 0..n-1 and for NaN.
 inline int whole_coordinate(double v, int n) { return v >= 0.0 && v < n ? static_cast<int>(v) : -1; }
 
 inline bool inside(const ImageView& in, double x, double y) {

@@ -11,8 +11,8 @@
 
 namespace ridgeline::image {
 
-// One byte a pixel, in the file's order of rows; pixels that are skipped are 0, and what lies beyond the end of a row
-// is dropped. An Error where the runs end before the picture does.
+// One byte a pixel, in the file's order of rows; skipped pixels are 0, and pixels beyond the end of a row are dropped.
+// An Error if the runs end before the picture does.
 std::vector<std::uint8_t> expand_bmp_runs(std::span<const std::uint8_t> runs, bool four_bits, Size size);
 
 }  // namespace ridgeline::image

@@ -14,11 +14,12 @@ namespace ridgeline::image {
 
 inline constexpr std::size_t kColourSlack = 256;
 
-// n samples to 2 n across.
+// Upsamples n samples to 2 n.
 void upsample_across(const std::uint8_t* in, std::size_t n, std::uint8_t* out);
-// n samples of two rows to n of a row nearer to the first. `bias` is 1 for the upper of two rows, 2 for the lower.
+// Interpolates n samples between two rows, nearer to the first. `bias` is 1 for the upper of two result rows, 2 for the
+// lower.
 void upsample_down(const std::uint8_t* near, const std::uint8_t* far, std::size_t n, int bias, std::uint8_t* out);
-// n samples of two rows to 2 n of a row nearer to the first.
+// Both: n samples of two rows to 2 n of a row between them, nearer to the first.
 void upsample_both(const std::uint8_t* near, const std::uint8_t* far, std::size_t n, std::uint8_t* out);
 
 void ycc_to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::size_t n,

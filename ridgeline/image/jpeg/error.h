@@ -1,7 +1,7 @@
 // ridgeline/image/jpeg/error.h
 //
 // libjpeg's error manager for both directions, private to this folder. libjpeg reports a fatal error by a call that
-// must not return: it jumps back to the frame that set `jump`, and that frame throws. Between the two lie only frames
+// must not return: it jumps back to the frame that set `jump`, and that frame throws. Between the two are only frames
 // of libjpeg, and the frame that sets `jump` owns nothing with a destructor: nothing is leaked or skipped.
 #pragma once
 

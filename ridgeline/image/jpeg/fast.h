@@ -1,8 +1,8 @@
 // ridgeline/image/jpeg/fast.h
 //
-// The own JPEG decoder: baseline files of the common samplings, to libjpeg's bits, in less time. It decodes only what a
-// region needs and takes or makes a JpegIndex. It never judges a file: whatever it does not take, and whatever looks
-// wrong, it leaves to libjpeg. Private to this folder; JpegDecoder is the door.
+// Our own JPEG decoder: baseline files of the common samplings, with libjpeg's bits, in less time. It decodes only what
+// a region needs and uses or makes a JpegIndex. It never rejects a file: whatever it does not support, and whatever
+// looks wrong, it leaves to libjpeg. Private to this folder; use JpegDecoder.
 #pragma once
 
 #include <array>
@@ -21,12 +21,13 @@ namespace ridgeline::image {
 // Owned by one thread; keeps its memory from image to image.
 class JpegFastDecoder {
  public:
-  // `looks_ahead`: whether scans without an index are read by two streams (ahead.h). Pixels and indices are the same.
+  // `looks_ahead`: whether scans without an index are read by two streams (ahead.h). Pixels and indices are the same
+  // either way.
   explicit JpegFastDecoder(bool looks_ahead) : looks_ahead_(looks_ahead) {}
 
-  // The pixels of `wanted` (or all), until the next call; nothing if libjpeg shall decode the file. `known`, an index
-  // of earlier, is used if it is of this file. `made` (it may be the same object) receives what is known afterwards:
-  // empty for a file without index.
+  // The pixels of `wanted` (or all), valid until the next call; nothing if libjpeg is to decode the file. `known`, an
+  // index made earlier, is used if it belongs to this file. `made` (it may be the same object) receives the index as
+  // far as it is known afterwards: empty for a file that has none.
   std::optional<ImageView> decode(std::span<const std::uint8_t> bytes, const Box* wanted, std::int64_t max_pixels,
                                   const JpegIndex* known, JpegIndex* made);
 
@@ -58,7 +59,7 @@ class JpegFastDecoder {
   HuffmanCache tables_;
   std::array<Lane, 2> lanes_;
   JpegAhead ahead_;
-  bool taking_ = false;  // what ahead_ has read
+  bool taking_ = false;  // taking what ahead_ has read
   JpegPlanes planes_;
   std::unique_ptr<std::uint8_t[]> pixels_;
   std::size_t capacity_ = 0;

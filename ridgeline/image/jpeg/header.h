@@ -1,8 +1,8 @@
 // ridgeline/image/jpeg/header.h
 //
-// The header of a JPEG that the own decoder takes: baseline, 8 bits, one scan of all components. Anything else, and
-// anything that libjpeg would warn about, is not an error here but "not ours": libjpeg then gives its verdict. Private
-// to this folder.
+// The header of a JPEG that our own decoder supports: baseline, 8 bits, one scan of all components. Anything else, and
+// anything that libjpeg would warn about, is not an error here but "not ours": libjpeg then decides. Private to this
+// folder.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace ridgeline::image {
 
-// A DHT table as it lies in the file: the number of codes of each length 1..16, and their symbols.
+// A DHT table as in the file: the number of codes of each length 1..16, and their symbols.
 struct HuffmanSpec {
   std::array<std::uint8_t, 16> counts{};
-  std::array<std::uint8_t, 256> symbols{};  // zero behind the last
+  std::array<std::uint8_t, 256> symbols{};  // zero after the last
   friend bool operator==(const HuffmanSpec&, const HuffmanSpec&) = default;
 };
 

@@ -1,8 +1,8 @@
 // ridgeline/image/jpeg/huffman.h
 //
-// Lookup tables of the own JPEG decoder. One look at the next bits gives whole coefficients: how many bits they take,
-// how many places they advance in zigzag order, and their values. Two AC coefficients come at once where both fit.
-// Private to this folder.
+// Lookup tables of our own JPEG decoder. One lookup of the next bits gives whole coefficients: how many bits they take,
+// how many places they advance in zigzag order, and their values. Two AC coefficients come at once if both fit. Private
+// to this folder.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace ridgeline::image {
 inline constexpr int kDcLookupBits = 10;
 inline constexpr int kAcLookupBits = 11;
 inline constexpr unsigned kEndOfBlock = 128;  // an advance: more than 127 is the end of the block,
-inline constexpr unsigned kBadCode = 64;      // 64 to 127 behind its last place: damaged
+inline constexpr unsigned kBadCode = 64;      // 64 to 127: beyond its last place, damaged
 
 // For codes that the lookup does not hold.
 struct LongCodes {
@@ -26,23 +26,23 @@ struct LongCodes {
   std::array<std::uint8_t, 256> symbol{};
 };
 
-// A DC code; its value follows it. Values are long as often as not, so that a branch on it would be guessed wrong.
-// Length 0: a longer code.
+// A DC code; its value follows it. Long and short values are about equally frequent, so a branch on the length would
+// often be mispredicted. Length 0: a longer code.
 struct DcEntry {
   std::uint8_t code_length = 0;
   std::uint8_t size = 0;  // bits of the value
 };
 
-// One or two AC coefficients with their values. A single one has second == first. Of one whose value does not lie in
-// the lookup's bits, `rest` tells how many bits at the end of `length` are to be added to `first_value`. Length 0: the
-// code itself is longer.
+// One or two AC coefficients with their values. For a single one second == first. If its value is not within the
+// lookup's bits, `rest` tells how many bits at the end of `length` are to be added to `first_value`. Length 0: the code
+// itself is longer.
 struct AcEntry {
   std::uint8_t length = 0;       // of all, up to kMaxAcLength
   std::uint8_t first = 0;        // advance to the first coefficient
   std::int16_t first_value = 0;  // without the rest
   std::uint8_t second = 0;       // advance to the second, from the same place
   std::uint8_t rest = 0;
-  std::int16_t second_value = 0;  // anything for a single one
+  std::int16_t second_value = 0;  // undefined for a single one
 };
 inline constexpr unsigned kMaxDcSize = 11, kMaxAcSize = 10;  // ITU-T T.81, tables F.1 and F.2, for 8 bits
 inline constexpr unsigned kMaxAcLength = kAcLookupBits - 1 + kMaxAcSize;
@@ -62,7 +62,7 @@ struct AcTable {
 bool build(const HuffmanSpec& spec, DcTable& table);
 bool build(const HuffmanSpec& spec, AcTable& table);
 
-// T.81 F.2.2.1, EXTEND, of the `size` bits behind the first `skip` ones; size 0 to 15.
+// T.81 F.2.2.1, EXTEND, of the `size` bits after the first `skip` ones; size 0 to 15.
 inline std::int16_t read_value(std::uint64_t bits, unsigned skip, unsigned size) {
   bits <<= skip;
   const auto v = static_cast<std::int32_t>(bits >> 1 >> (63 - size));
@@ -70,8 +70,8 @@ inline std::int16_t read_value(std::uint64_t bits, unsigned skip, unsigned size)
   return static_cast<std::int16_t>(v + (negative & (1 - (1 << size))));
 }
 
-// Single entries for any code, with rest 0; kBadCode as advance (AC) or code_length (DC) for no code.
-// `bits` holds the next bits from the top; the code is known to have `shortest` of them or more.
+// Single entries for any code, with rest 0; kBadCode as advance (AC) or code_length (DC) if it is not a code. `bits`
+// holds the next bits from the top; the code is known to have `shortest` of them or more.
 DcEntry long_code(const DcTable& table, std::uint64_t bits);
 AcEntry long_code(const AcTable& table, std::uint64_t bits, unsigned shortest = 1);
 

@@ -12,9 +12,9 @@
 
 namespace ridgeline::image {
 
-// One row of `count` blocks: 64 coefficients each in zigzag order, one behind the other; last[i] is the place of the
-// last coefficient of block i that may not be zero. Block i becomes the pixels out[y * stride + 8 * i + x].
-// Up to 3 blocks more are read, and their pixels written.
+// One row of `count` blocks: 64 coefficients each in zigzag order, contiguous; last[i] is the place of the last
+// coefficient of block i that can be nonzero. Block i becomes the pixels out[y * stride + 8 * i + x]. Up to 3 more
+// blocks are read, and their pixels written.
 struct IdctRow {
   const std::int16_t* coefficients = nullptr;
   const std::uint8_t* last = nullptr;
@@ -24,10 +24,11 @@ struct IdctRow {
   std::ptrdiff_t stride = 0;
 };
 
-// False when a block's first row is beyond +-8191 after dequantisation: there libjpeg-turbo's result depends on its
-// shortcuts, and no encoder makes such values.
+// False when a block's first row is beyond +-8191 after dequantisation: then libjpeg-turbo's result depends on its
+// shortcuts; no encoder makes such values.
 bool inverse_dct(const IdctRow& row);
-// The plain code, which ignores `last`, and reads and writes nothing behind the row; what the vector code must equal.
+// The plain code, which ignores `last`, and reads and writes nothing beyond the row; the vector code must give the
+// same.
 bool inverse_dct_plain(const IdctRow& row);
 
 // Place in an 8x8 block (8 * row + column) of each zigzag position.

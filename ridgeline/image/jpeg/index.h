@@ -1,8 +1,8 @@
 // ridgeline/image/jpeg/index.h
 //
-// Where the rows of a JPEG's scan begin: a by-product of decoding it, with which a later decode of the same bytes goes
-// straight to the part that it needs, and decodes two rows of it at once. A few kilobytes an image; values, so any
-// thread may read one that nobody writes.
+// Where the rows of a JPEG's scan begin: a by-product of decoding it, with which a later decode of the same bytes skips
+// to the rows that it needs, and decodes two of them in turns. A few kilobytes an image; a plain value, so any thread
+// may read one that nobody writes.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ class JpegIndex {
  public:
   // The state of the decoder before an MCU.
   struct Entry {
-    std::uint32_t byte = 0;  // place in the file of the byte that holds the next bit
+    std::uint32_t byte = 0;  // position in the file of the byte that holds the next bit
     std::uint8_t bit = 0;    // 0: its top bit
     std::array<std::int16_t, 3> dc{};
     friend bool operator==(const Entry&, const Entry&) = default;
   };
 
-  // A decode that stopped early knows the first rows only; 0 for an image that has no index.
+  // After a decode that stopped early, only the first rows are known; 0 for an image without an index.
   int known_rows() const { return known_rows_; }
   bool empty() const { return known_rows_ == 0; }
 
@@ -49,7 +49,7 @@ class JpegIndex {
 // MCUs between two entries of a row: about 64 pixels.
 constexpr int jpeg_index_step(int mcu_width) { return 64 / mcu_width; }
 
-// Tells files apart: a hash of everything before the scan, of the file's size, and of samples of the scan.
+// Identifies a file: a hash of everything before the scan, of the file's size, and of samples of the scan.
 std::uint64_t jpeg_fingerprint(std::span<const std::uint8_t> bytes, std::size_t scan_begin);
 
 }  // namespace ridgeline::image

@@ -5,8 +5,8 @@
 // inversion; the orientation tag is ignored. A file whose data end early is an error, other warnings of libjpeg are
 // counted.
 //
-// Common files (baseline, one scan, grey or YCbCr 4:4:4, 4:2:2, 4:4:0 or 4:2:0) go through our own decoder, the rest
-// and every damaged file through libjpeg; which of the two it was shows only in the time.
+// Common files (baseline, one scan, grey or YCbCr 4:4:4, 4:2:2, 4:4:0 or 4:2:0) go through our own decoder, all others
+// and every damaged file through libjpeg; only the time differs.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,19 @@
 
 namespace ridgeline::image {
 
-// What a decoder accepts. A header costs nothing to write: without limits 200 bytes may ask for 12 GB.
+// What a decoder accepts. Without limits, a file of 200 bytes may ask for 12 GB.
 struct DecodeLimits {
   std::int64_t max_pixels = std::int64_t{1} << 28;
   int max_scans = 500;  // of a progressive JPEG; real ones have about 10, scan bombs thousands
 };
 
 enum class JpegPath {
-  own,         // our decoder where it can, else libjpeg
-  one_stream,  // the same without a second stream ahead of the first, to compare with
-  libjpeg,     // always libjpeg, to compare with; takes and makes no index
+  own,         // our decoder if it supports the file, else libjpeg
+  one_stream,  // the same without a second stream ahead of the first, for comparison
+  libjpeg,     // always libjpeg, for comparison; uses and makes no index
 };
-// What the environment variable RIDGELINE_JPEG says, by these names, own without it. An Error for other values.
+// The value of the environment variable RIDGELINE_JPEG, by these names; own if it is not set. An Error for other
+// values.
 JpegPath jpeg_path_from_environment();
 
 // Owned by one thread at a time; keeps libjpeg's state and its buffers from image to image.
@@ -43,14 +44,14 @@ class JpegDecoder {
   JpegDecoder& operator=(JpegDecoder&&) noexcept;
 
   // The whole image as RGB. The view lives until the next call.
-  // `known`, if given, is an index made of these very bytes; one that is not is ignored. `made`, if given, receives the
-  // index as far as it is known after the call (it may be the same object), empty for a file that has none: one with
-  // restart markers, or not for our decoder.
+  // `known`, if given, is an index of these same bytes; another one is ignored. `made`, if given (it may be the same
+  // object), receives the index as far as it is known after the call. It is empty for a file that has none: one with
+  // restart markers, or one that our decoder does not support.
   ImageView decode(std::span<const std::uint8_t> bytes, const JpegIndex* known = nullptr, JpegIndex* made = nullptr);
-  // The pixels of `box`, which must lie inside the image, equal to those of decode(). Skips what it can: inverse DCT,
-  // upsampling and colour of everything more than one iMCU outside the box, and all data below it. Faults in the data
-  // that it skips stay unseen. With an index that knows its rows it also skips the data above and beside the box.
-  // The view lives until the next call.
+  // The pixels of `box`, which must be inside the image, equal to those of decode(). Skips what it can: inverse DCT,
+  // upsampling and colour of everything more than one iMCU outside the box, and all data below it. Faults in skipped
+  // data are not noticed. With an index that knows its rows it also skips the data above and beside the box. The view
+  // lives until the next call.
   ImageView decode_region(std::span<const std::uint8_t> bytes, Box box, const JpegIndex* known = nullptr,
                           JpegIndex* made = nullptr);
 

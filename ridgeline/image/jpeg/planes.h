@@ -1,8 +1,8 @@
 // ridgeline/image/jpeg/planes.h
 //
 // From coefficients to RGB rows for one region of an image: the planes of samples between inverse DCT and colour, with
-// one sample of chroma around the region. They hold a few MCU rows: a decoder that has seen a large photo keeps little
-// more memory than its pixels. Private to this folder.
+// one sample of chroma around the region. They hold a few MCU rows, so that a decoder keeps little more memory than a
+// photo's pixels. Private to this folder.
 #pragma once
 
 #include <array>
@@ -26,14 +26,14 @@ struct JpegRegion {
   Box box;
   Range mcu_rows, mcu_columns;
 };
-// `mcu_rows` ends where libjpeg would stop too: it makes the last rows of an MCU row only with the next one at hand.
+// `mcu_rows` ends where libjpeg would also stop: it makes the last rows of an MCU row only once it has the next one.
 JpegRegion jpeg_region(const JpegHeader& header, const Box& box);
 
-// Coefficients of one MCU row, `mcu_columns` only: for each component its rows of blocks, one behind the other, with
-// slack behind each. Made by the entropy decoder, read by JpegPlanes.
+// Coefficients of one MCU row, `mcu_columns` only: for each component its rows of blocks, contiguous, each followed by
+// slack. Made by the entropy decoder, read by JpegPlanes.
 class JpegRowBlocks {
  public:
-  // Clears the slack: its contents must not look like damage.
+  // Also clears the slack: its contents must not look like damage.
   void reset(const JpegHeader& header, const JpegRegion& region);
   std::int16_t* coefficients() { return coefficients_.get(); }  // the first block is scratch
   std::uint8_t* last() { return last_.get(); }
@@ -53,20 +53,20 @@ class JpegRowBlocks {
 class JpegPlanes {
  public:
   void reset(const JpegHeader& header, const JpegRegion& region);
-  // The MCU rows, in any order, that may be transformed while `finished` is the first one that is not, and make_rows()
-  // has made the rows up to ready_rows(finished): those before the result.
+  // One more than the last MCU row that may be transformed, in any order, while `finished` is the first row that is not
+  // transformed, and make_rows() has made the rows before ready_rows(finished).
   static int room(int finished) { return finished - 1 + kMcuRows; }
-  // Inverse DCT of one MCU row. False for coefficients that libjpeg shall judge (see inverse_dct).
+  // Inverse DCT of one MCU row. False for coefficients that libjpeg must handle (see inverse_dct).
   bool transform(int mcu_row, JpegRowBlocks& blocks);
-  // The first row of the box that cannot be made when the MCU rows before `mcu_row` are transformed.
+  // The first row of the box that cannot be made yet when the MCU rows before `mcu_row` are transformed.
   int ready_rows(int mcu_row) const;
-  // Rows begin..end-1 of the image, which lie in the box; `out` is the box's first row. Writes up to 3 * kColourSlack
-  // bytes behind each row.
+  // Rows begin..end-1 of the image, which are in the box; `out` is the box's first row. Writes up to 3 * kColourSlack
+  // bytes beyond each row.
   void make_rows(int begin, int end, std::uint8_t* out, std::ptrdiff_t stride);
 
  private:
   // MCU rows in memory, as a ring: the one before the first unfinished row, whose last pixels wait for it, and enough
-  // others that of two rows decoded in turns the short ones seldom wait for a long one.
+  // others that, of two rows decoded in turns, the shorter one seldom waits for the longer.
   static constexpr int kMcuRows = 8;
   struct Plane {
     hwy::AlignedFreeUniquePtr<std::uint8_t[]> memory;
@@ -83,7 +83,7 @@ class JpegPlanes {
   const JpegHeader* header_ = nullptr;
   JpegRegion region_;
   std::array<Plane, 3> plane_;
-  Range chroma_columns_;                  // that the box's pixels lie over
+  Range chroma_columns_;                  // that the box's pixels need
   std::unique_ptr<std::uint8_t[]> wide_;  // two rows of upsampled chroma
   std::size_t wide_capacity_ = 0;
 };

@@ -1,8 +1,8 @@
 // ridgeline/image/png/chunks.h
 //
-// The chunks of a PNG file, judged as Pillow 10.4 judges them: before the pixels every chunk must be whole and its
-// checksum right; the chunks of pixels have no checksum but that of the stream inside; behind the pixels a chunk that
-// is cut short is an Error, a missing end is none. Private to this folder; one thread.
+// The chunks of a PNG file, accepted or refused as by Pillow 10.4: before the pixels every chunk must be whole and its
+// checksum right; chunks of pixels are checked only by the checksum of the stream inside them; after the pixels a chunk
+// that is cut short is an Error, a missing end is not. Private to this folder; one thread.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ class PngChunks {
   // Reads up to the pixels. The bytes are borrowed. Errors begin with "[png] ".
   explicit PngChunks(std::span<const std::uint8_t> file);
   const PngHeader& header() const { return header_; }
-  // The next bytes of the pixels' stream; empty where there are none.
+  // The next bytes of the pixels' stream; empty at its end.
   std::span<const std::uint8_t> more_pixels();
-  // The same, never empty: an Error where there are none.
+  // The same, never empty: an Error at the end.
   std::span<const std::uint8_t> pixels();
-  // What lies behind the pixels; the rest of their stream is passed over.
+  // Reads what comes after the pixels; the rest of their stream is skipped.
   void finish();
 
  private:
@@ -48,7 +48,7 @@ class PngChunks {
 
   std::span<const std::uint8_t> rest_;
   PngHeader header_;
-  std::uint32_t left_ = 0;               // of the chunk of pixels
+  std::uint32_t left_ = 0;               // bytes left of the current chunk of pixels
   std::uint32_t frames_ = 0;             // of an animation, 0: none announced
   std::optional<std::uint32_t> number_;  // of the animation's last chunk
   bool animated_ = false;

@@ -34,7 +34,7 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // False when the stream has ended, with this row or before. A stream without an end is an Error, but for what lies
+  // False when the stream has ended, with this row or before. A stream without an end is an Error, except for what lies
   // behind the last row asked for.
   bool read(std::span<std::uint8_t> row) {
     stream_.next_out = row.data();

@@ -1,9 +1,9 @@
 // ridgeline/image/png/png.h
 //
 // PNG to RGB as Pillow's convert("RGB") gives it: palettes are looked up, grey is repeated, alpha and transparent
-// colours are dropped without blending, 16 bits keep their upper 8. So does grey of 16 bits, whose values Pillow cuts
-// off at 255: nearly all of them would become white. Damaged files are read or refused as by Pillow 10.4; what it reads
-// and we refuse is in docs/image.md. Pure functions: any thread.
+// colours are dropped without blending, 16 bits keep their upper 8. So does grey of 16 bits, unlike in Pillow, which
+// clips its values at 255 and makes nearly all of them white. Damaged files are read or refused as by Pillow 10.4; what
+// it reads and we refuse is in docs/image.md. Pure functions: any thread.
 #pragma once
 
 #include <cstdint>

@@ -16,8 +16,8 @@ namespace ridgeline::image {
 int png_pixel_bits(const PngHeader& header);
 std::size_t png_row_bytes(const PngHeader& header, std::uint32_t width);
 
-// Undoes prediction `filter`, 0 to 4, of a row; `before` is the row above, undone, or zeros. Rows of one length, and
-// pixels of 1 to 8 bytes. False if the filter is none of those.
+// Undoes prediction `filter`, 0 to 4, of a row; `before` is the row above, undone, or zeros. Both rows have the same
+// length, pixels 1 to 8 bytes. False for another filter.
 bool undo_png_filter(int filter, std::span<std::uint8_t> row, std::span<const std::uint8_t> before, int pixel_bytes);
 
 // `width` pixels of a row to RGB, `step` pixels apart.
@@ -25,12 +25,12 @@ class PngUnpacker {
  public:
   explicit PngUnpacker(const PngHeader& header);
   void unpack(const std::uint8_t* row, std::uint32_t width, std::uint8_t* rgb, int step = 1) const;
-  // What pixels are that the file does not give: index 0.
+  // The colour of pixels that the file lacks: index 0.
   const std::uint8_t* missing() const { return colours_; }
 
  private:
   PngHeader header_;
-  std::uint8_t colours_[3 * 256];  // by sample, where it has 8 bits and less and there is one
+  std::uint8_t colours_[3 * 256];  // the colour of each sample, if samples have at most 8 bits and there is one a pixel
 };
 
 }  // namespace ridgeline::image

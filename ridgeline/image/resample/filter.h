@@ -1,10 +1,10 @@
 // ridgeline/image/resample/filter.h
 //
-// Which filter under whose convention: the one name by which a resize is asked for. Pillow's filters have plain names,
-// others carry their convention. torchvision on PIL images is Pillow's rule exactly; on tensors with antialias=True
-// (its default) it is that rule with shorter weights: bilinear within 1 and bicubic within 2, 0.2 and 0.4 % of the
-// values differ, so that neither needs a name. MindData's Inter.NEAREST, LINEAR, CUBIC and AREA are the opencv_*
-// filters, its PILCUBIC is bicubic.
+// The filters of a resize, each with its convention. Pillow's filters have plain names, others carry their convention
+// in the name. torchvision on PIL images is exactly Pillow's rule. On tensors with antialias=True (its default) it is
+// that rule with shorter weights: bilinear within 1 and bicubic within 2, with 0.2 and 0.4 % of the values different,
+// so that neither needs a name. MindData's Inter.NEAREST, LINEAR, CUBIC and AREA are the opencv_* filters, its PILCUBIC
+// is bicubic.
 #pragma once
 
 #include <span>
@@ -19,12 +19,12 @@ enum class Filter {
   bicubic,         // a = -0.5
   lanczos,         // three lobes
   tf1_bilinear,    // TensorFlow 1's resize_bilinear: source x * scale, no antialiasing; rounded to nearest for 8 bits
-  torch_bilinear,  // torchvision's on tensors with antialias=False, within 1: half-pixel centres, two taps an axis
+  torch_bilinear,  // torchvision's on tensors with antialias=False, within 1: half-pixel centres, two taps per axis
   torch_bicubic,   // the same with four taps, a = -0.75, within 2
   opencv_nearest,  // source pixel floor(x * scale)
   opencv_linear,   // no antialiasing, 11-bit weights, OpenCV's bits; a mean of 2x2 when halving both sides
-  opencv_cubic,    // a = -0.75, no antialiasing, 11-bit weights; without IPP OpenCV's bits but for 1 in 100,000
-  opencv_area,     // mean over the source's area when shrinking both sides, else linear on a grid of its own
+  opencv_cubic,    // a = -0.75, no antialiasing, 11-bit weights; without IPP OpenCV's bits except in 1 of 100,000
+  opencv_area,     // mean over the source's area when shrinking both sides, else linear on another grid
 };
 
 std::span<const Filter> all_filters();

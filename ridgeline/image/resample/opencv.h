@@ -16,9 +16,9 @@ namespace ridgeline::image {
 class OpencvResampler {
  public:
   // Prepares the positions and weights of one of the opencv_* filters; returns the pixels of the source that run()
-  // reads for the result's part `window`.
+  // reads for the rectangle `window` of the result.
   Box prepare(Filter filter, Size in, Size out, Box window);
-  // `part`: that rectangle of the source, 1 to 4 channels.
+  // `part`: those pixels of the source, 1 to 4 channels.
   void run(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride);
 
  private:

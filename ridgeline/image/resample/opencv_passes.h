@@ -1,7 +1,7 @@
 // ridgeline/image/resample/opencv_passes.h
 //
-// The inner loops of OpenCV's resizing rules: down over rows that were resized across, vectorised per instruction set,
-// and across. Private to this folder. Each equals the plain value beside it.
+// The inner loops of OpenCV's resizing rules: across, and then down over rows that were resized across, the latter
+// vectorised per instruction set. Private to this folder. Each gives the same as the plain function next to it.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ inline std::uint8_t opencv_linear_value(const std::int32_t* weight, std::int32_t
   return static_cast<std::uint8_t>((sum + 2) >> 2);
 }
 
-// sum / 2^22, rounded half to even, clipped: OpenCV's vector code does so in float, the last few values of a row it
-// rounds half up in whole numbers. This is exact.
+// sum / 2^22, rounded half to even, clipped: OpenCV's vector code does so in float, and rounds the last few values of a
+// row half up in integers. This is exact.
 inline std::uint8_t opencv_cubic_value(std::int32_t sum) {
   std::int32_t value = (sum + (1 << 21)) >> 22;
   if ((sum & ((1 << 22) - 1)) == 1 << 21) value &= ~1;
@@ -31,8 +31,8 @@ void opencv_cubic_down(const std::int32_t* const* rows, const std::int32_t* weig
 // sum[i] += share * row[i], the product rounded.
 void opencv_area_down(const float* row, float share, std::size_t n, float* sum);
 
-// A source row across: position x sums `taps` (2 or 4) weights over the pixels from first[x] on; where the border left
-// it fewer pixels (count[x]), the last one stands for the rest.
+// A source row across: position x sums `taps` (2 or 4) weights over the pixels from first[x] on; if the border leaves
+// fewer pixels (count[x]), the last one is repeated.
 struct OpencvAcross {
   const int* first = nullptr;
   const int* count = nullptr;

@@ -2,8 +2,8 @@
 //
 // The two inner loops of the resizer, vectorised per instruction set. Private to this folder.
 //
-// No product of a weight of 22 fraction bits fits 16 bits, so a weight is cut into parts whose products are summed
-// apart; the sum of the parts' sums is the exact 32-bit one. Either w = high * 2^11 + low with 0 <= low < 2^11, kept as
+// No product of a weight of 22 fraction bits fits 16 bits, so a weight is split into digits whose products are summed
+// separately; adding these sums gives the exact 32-bit one. Either w = high * 2^11 + low with 0 <= low < 2^11, kept as
 // pairs of taps (low halfword the even tap's, high halfword the odd one's): one instruction multiplies and adds two
 // taps. Or, for processors that multiply bytes, w = (a * 2^8 + b) * 2^8 + c with digits of -128 to 127, kept as words
 // of four taps.
@@ -27,10 +27,10 @@ struct AxisWeights {
   const std::int32_t* weight = nullptr;
 };
 
-// The forms below are made by the pass that first needs them, and again after made = false: when weights change. They
-// keep their memory.
+// The packed weights below are made by the pass that first needs them, and remade after made = false: when weights
+// change. They keep their memory.
 
-// Weights in pairs, `pairs` words a position in each vector; taps beyond the count are zero.
+// Weights in pairs, `pairs` words for each position in each vector; taps beyond the count are zero.
 struct PairedWeights {
   bool made = false;
   int pairs = 0;
@@ -51,13 +51,13 @@ struct DownForms {
   void weights_changed() { pairs.made = digits.made = false; }
 };
 
-// What the across pass for AVX-512 works by: sixteen result columns in two halves, each with a window of 32 source
-// pixels in which a column's first pixel is at place[i].
+// For the across pass with AVX-512: sixteen result columns in two halves, each with a window of 32 source pixels in
+// which a column's first pixel is at place[i].
 struct AcrossBlock {
   static constexpr int kColumns = 16;
   alignas(64) std::int32_t place[kColumns];
   int begin[2];      // source pixel where each half's window begins
-  bool one_window;   // the first half's holds all
+  bool one_window;   // the first half's window holds all pixels
   int pairs;         // of taps
   std::size_t from;  // its weights: for each pair 16 high words, then 16 low ones
 };
@@ -69,19 +69,19 @@ struct AcrossBy16 {
   std::vector<std::uint32_t> row;  // working memory: a source row in four-byte pixels
 };
 
-// And where bytes can be multiplied: sixteen result columns, a window of 64 or 128 bytes of the source row, in which
-// place[4 * i + k] is the red byte of column i's tap k. Every further four taps lie 12 bytes on.
+// The same if bytes can be multiplied: sixteen result columns, a window of 64 or 128 bytes of the source row, in which
+// place[4 * i + k] is the red byte of column i's tap k. Each further group of four taps is 12 bytes later.
 struct AcrossByteBlock {
   alignas(64) std::uint8_t place[64];
   int begin;         // byte of the source row where the window begins
-  bool one_vector;   // its first 64 bytes hold all
+  bool one_vector;   // its first 64 bytes hold all taps
   int groups;        // of four taps
   std::size_t from;  // its weights: for each group 16 words of the highest digits, of the next and of the last
 };
 struct AcrossByBytes {
   bool made = false;
   bool fits = false;  // false: windows that are too small, or a weight beyond three digits
-  int reach = 0;      // bytes from a row's begin that windows reach to
+  int reach = 0;      // bytes from a row's begin to the end of the last window
   std::vector<AcrossByteBlock> blocks;
   std::vector<std::uint32_t> weights;
 };
@@ -105,7 +105,7 @@ struct DownRow {
 };
 void resample_down(const DownRow& job, DownForms& forms);
 
-// Rows across. Rows of `out` need kRowSlack bytes behind them.
+// Rows across. Rows of `out` need kRowSlack bytes after them.
 struct AcrossRows {
   AxisWeights weights;
   const std::uint8_t* in = nullptr;
@@ -117,16 +117,15 @@ struct AcrossRows {
 };
 void resample_across_rgb(const AcrossRows& job, AcrossForms& forms);
 
-// Ways of single instruction sets. False, and nothing written, where the set in use is another one or the form does not
-// fit.
+// Variants for single instruction sets. False, and nothing written, if another set is in use or the weights do not fit.
 bool resample_down_by_bytes(const DownRow& job, DigitWeights& form);
 bool resample_across_rgb_by_bytes(const AcrossRows& job, AcrossByBytes& form);
 bool resample_across_rgb_by_16(const AcrossRows& job, AcrossForms& forms);
 
-// `multiple_of_taps`: to which the taps of a position are filled up.
+// `multiple_of_taps`: the taps of a position are padded to a multiple of it.
 void pair_weights(const AxisWeights& axis, int multiple_of_taps, PairedWeights& form);
 
-// The plain code, any number of channels, some of the columns or bytes; what the vector code must equal.
+// The plain code, for any number of channels and a range of columns or bytes; the vector code must give the same.
 void resample_down_plain(const DownRow& job, std::size_t begin, std::size_t end);
 void resample_across_plain(const AcrossRows& job, int channels, int first_column, int last_column);
 

@@ -27,10 +27,11 @@ struct ResizeSpec {
   Size in;   // of the whole source
   Size out;  // of the whole result
   Filter filter = Filter::bilinear;
-  // The part of the source that is stretched over the result (default: all of it). Filters still read pixels around it.
+  // The rectangle of the source that is mapped to the result (default: all of it). Filters still read pixels around it.
   // Only Pillow's filters and tf1_bilinear have it.
   std::optional<FloatBox> box = std::nullopt;
-  // The part of the result that is wanted (default: all of it): a centre crop after a resize costs only its own pixels.
+  // The rectangle of the result that is wanted (default: all of it): a centre crop after a resize costs only its own
+  // pixels.
   std::optional<Box> window = std::nullopt;
 };
 
@@ -47,7 +48,7 @@ class Resizer {
  public:
   // Prepares the weights; an Error for empty or absurd sizes. Cheap when `spec` only repeats the last one's numbers.
   void prepare(const ResizeSpec& spec);
-  // The pixels of the source that run() reads: with it a decoder can decode just these.
+  // The pixels of the source that run() reads: a decoder can decode just these.
   Box source() const { return source_; }
   // The size that run() writes: the window's, or spec.out.
   Size result() const { return {window_.height, window_.width}; }
@@ -59,7 +60,7 @@ class Resizer {
   // prepare and run on a whole image.
   void resize(const ImageView& image, const ResizeSpec& spec, std::uint8_t* out, std::ptrdiff_t out_stride);
 
-  // For each output position: the first source position, the number of weights, and the weights, `taps` places each.
+  // For each output position: the first source position, the number of weights, and the weights, `taps` entries each.
   struct Axis {
     bool needed = false;  // false: this axis is copied
     int taps = 0;
@@ -71,7 +72,7 @@ class Resizer {
  private:
   void check(const ImageView& part) const;
   bool copies() const { return !across_.needed && !down_.needed; }
-  bool two_passes() const;  // by weights: Pillow's rule and torch's
+  bool two_passes() const;  // whether by weights: Pillow's rule and torch's
   // Pillow's rule and torch's: the image after the first pass, and one row of the second.
   ImageView run_across(const ImageView& part);
   void run_down(const ImageView& between, int y, std::uint8_t* out);

@@ -12,12 +12,12 @@ namespace ridgeline::image {
 void antialiased_weights(Filter filter, int in, float box_begin, float box_end, int out, int begin, int end,
                          Resizer::Axis& axis);
 // torchvision's tensors without antialiasing (ATen's upsample kernels for bytes): half-pixel centres; taps beyond the
-// border count for its pixel; the same 22-bit weights and 8-bit image between as above, where ATen has 15 bits or
-// fewer.
+// border use the border's pixel; 22-bit weights and an 8-bit intermediate image as above, while ATen's weights have 15
+// bits or fewer.
 void torch_weights(Filter filter, int in, int out, int begin, int end, Resizer::Axis& axis);
-// Pillow's nearest neighbour: ImagingScaleAffine walks by adding the scale up.
+// Pillow's nearest neighbour: ImagingScaleAffine accumulates the scale.
 void nearest_positions(int in, float box_begin, float box_end, int out, int begin, int end, Resizer::Axis& axis);
-// TensorFlow 1: source position x * scale in float, its neighbour, the fraction between.
+// TensorFlow 1: source position x * scale in float, its neighbour, and the fraction between them.
 void tf1_positions(int in, float box_begin, float box_end, int out, int begin, int end, Resizer::Axis& axis);
 
 }  // namespace ridgeline::image

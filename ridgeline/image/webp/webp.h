@@ -16,7 +16,7 @@ namespace ridgeline::image {
 
 Header webp_header(std::span<const std::uint8_t> bytes);
 Image decode_webp(std::span<const std::uint8_t> bytes, const DecodeLimits& limits = {});
-// What the file keeps as Exif; nothing where it keeps none or cannot be read.
+// The file's Exif block; empty if it has none or cannot be read.
 std::vector<std::uint8_t> webp_exif(std::span<const std::uint8_t> bytes);
 
 }  // namespace ridgeline::image

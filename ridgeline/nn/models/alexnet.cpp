@@ -1,6 +1,6 @@
 // AlexNet with the widths of the ModelZoo recipe (Krizhevsky, "One weird trick for parallelizing convolutional neural
-// networks", 2014, with 96 channels in front): no normalisation of responses, dropout behind each of the two large
-// dense layers, and a relu on the logits, as the recipe's own graph has it.
+// networks", 2014, with 96 channels in the first layer): no response normalisation, dropout after each of the two large
+// dense layers, and a relu on the logits, as in the recipe's own graph.
 #include <string>
 
 #include "ridgeline/nn/layers.h"

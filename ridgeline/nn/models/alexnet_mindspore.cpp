@@ -1,5 +1,5 @@
-// AlexNet with the widths of the MindSpore recipe: narrower convolutions, "same" padding, dropout behind each of the
-// two large dense layers, no relu on the logits, features flattened channel by channel.
+// AlexNet with the widths of the MindSpore recipe: narrower convolutions, "same" padding, dropout after each of the two
+// large dense layers, no relu on the logits, features flattened channel by channel.
 #include <algorithm>
 #include <string>
 
@@ -17,7 +17,7 @@ struct Convolution {
 constexpr Convolution kConvolutions[] = {
     {64, 11, 4, true}, {128, 5, 1, true}, {192, 3, 1, false}, {256, 3, 1, false}, {256, 3, 1, true}};
 
-// A map of ceil(side / stride) positions; of an odd number of zeros the greater half is behind.
+// A map of ceil(side / stride) positions; with an odd number of zeros the greater half is at the end.
 Padding same_padding(const Shape& image, const Convolution& c) {
   const auto total = [&](std::int64_t side) {
     const std::int64_t positions = (side + c.stride - 1) / c.stride;

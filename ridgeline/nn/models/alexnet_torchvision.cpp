@@ -1,5 +1,5 @@
-// AlexNet as torchvision has it (torchvision.models.alexnet): 64 channels in front, adaptive pooling to 6x6, dropout in
-// front of each of the two large dense layers, features flattened channel by channel.
+// AlexNet as in torchvision (torchvision.models.alexnet): 64 channels in the first layer, adaptive pooling to 6x6,
+// dropout before each of the two large dense layers, features flattened channel by channel.
 #include <string>
 
 #include "ridgeline/nn/layers.h"

@@ -1,6 +1,6 @@
-// ConvNeXt-Tiny (Liu et al. 2022) in torchvision's names and form. A block is a 7x7 convolution of every channel by
-// itself, a layer norm, and two dense layers over the channels of each pixel; what it adds is scaled channel by channel
-// and, in training, dropped for whole samples the more often the deeper the block lies.
+// ConvNeXt-Tiny (Liu et al. 2022) in torchvision's names and structure. A block is a depthwise 7x7 convolution, a layer
+// norm, and two dense layers over the channels of each pixel; its result is scaled channel by channel and, in training,
+// dropped for complete samples, more often in deeper blocks.
 #include <array>
 #include <string>
 

@@ -1,5 +1,5 @@
-// DenseNet-121 (Huang et al. 2017) in torchvision's names and form: every layer of a block reads all that was made
-// before it in the block, batch norms stand in front of their convolutions.
+// DenseNet-121 (Huang et al. 2017) in torchvision's names and structure: every layer of a block reads all earlier
+// results of the block, batch norms come before their convolutions.
 #include <array>
 #include <string>
 

@@ -1,4 +1,4 @@
-// One dense layer over the pixels: what a data set gives away without any understanding of images. A yardstick.
+// One dense layer over the pixels: what can be learned without any understanding of images. A yardstick.
 #include "ridgeline/nn/layers.h"
 #include "ridgeline/nn/models/table.h"
 

@@ -1,5 +1,5 @@
-// MobileNetV2 (Sandler et al. 2018) in torchvision's names and form: inverted residuals, each a 1x1 convolution that
-// widens, a 3x3 convolution of every channel by itself, and a 1x1 convolution that narrows without an activation.
+// MobileNetV2 (Sandler et al. 2018) in torchvision's names and structure: inverted residuals, each a 1x1 convolution
+// that widens, a depthwise 3x3 convolution, and a 1x1 convolution that narrows without an activation.
 #include <string>
 
 #include "ridgeline/nn/layers.h"

@@ -1,5 +1,6 @@
-// ResNet-18 and ResNet-50 (He et al. 2015) in torchvision's names and form: the stride of a bottleneck is in its 3x3
-// convolution, shortcuts of another size are 1x1 convolutions, and the last batch norm of a block starts at scale 1.
+// ResNet-18 and ResNet-50 (He et al. 2015) in torchvision's names and structure: the stride of a bottleneck is in its
+// 3x3 convolution, shortcuts of another size are 1x1 convolutions, and the last batch norm of a block starts at scale
+// 1.
 #include <array>
 #include <string>
 

@@ -1,4 +1,4 @@
-// ResNet-20 for CIFAR-10 (He et al. 2015, section 4.2), in the names and form of
+// ResNet-20 for CIFAR-10 (He et al. 2015, section 4.2), in the names and structure of
 // github.com/akamaster/pytorch_resnet_cifar10. Shortcuts of another size have no parameters (option A): every second
 // pixel, and new channels of zeros, half of them in front.
 #include <string>

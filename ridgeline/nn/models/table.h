@@ -1,6 +1,6 @@
 // ridgeline/nn/models/table.h
 //
-// One function a model, each in a file of its own; nn/models.cpp lists them by name.
+// One function for each model, each in its own file; nn/models.cpp lists them by name.
 #pragma once
 
 #include "ridgeline/nn/models.h"

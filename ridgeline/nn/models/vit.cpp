@@ -1,6 +1,6 @@
-// ViT-Tiny (Dosovitskiy et al. 2021, in the size of Touvron et al. 2021) in the names and form of torchvision's
-// VisionTransformer: patches of 16x16 pixels, a token for the class in front, twelve blocks of attention and two dense
-// layers, each behind its layer norm.
+// ViT-Tiny (Dosovitskiy et al. 2021, in the size of Touvron et al. 2021) in the names and structure of torchvision's
+// VisionTransformer: patches of 16x16 pixels, preceded by a class token, twelve blocks of attention and two dense
+// layers, each after its layer norm.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ Value pad_rows(Value x, std::int64_t before, std::int64_t after) {
       "pad", {x}, {{"low", std::vector<std::int64_t>{0, before, 0}}, {"high", std::vector<std::int64_t>{0, after, 0}}});
 }
 
-// Patches [N,T-1,D] behind a row for the class, with the embedding of the positions added. The token is added to the
+// Patches [N,T-1,D] after a row for the class, with the embedding of the positions added. The token is added to the
 // first position, which leaves every number as it is and needs no copy of the token for each sample.
 Value tokens(ModelContext& context, Value patches) {
   const std::int64_t count = patches.shape()[1] + 1;

@@ -11,10 +11,10 @@
 namespace ridgeline::train {
 namespace {
 
-// Below, what the switch costs may be more than it saves.
+// Below this time the switch may cost more than it saves.
 constexpr double kWorthSeconds = 3600;
 
-// One that reads values of 16 bits and does not only convert them.
+// An op that reads 16-bit values and is not just a conversion.
 bool has_narrow_op(const Graph& graph) {
   const auto narrow = [&](ValueId id) {
     const DType dtype = graph.value(id).type.dtype;

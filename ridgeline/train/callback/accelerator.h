@@ -1,7 +1,7 @@
 // ridgeline/train/callback/accelerator.h
 //
-// The switch of stepped precision: one, from reduced to original precision, before a loop on the run's nominal grid;
-// the same parameters, slots, counters and random numbers go on. And the hook that tells how far the run is.
+// Switches stepped precision once, from reduced to original precision, before a loop on the run's nominal grid;
+// parameters, slots, counters and random numbers continue. Also the hook that tells how far the run is.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct TellMeOptions {
 };
 class TellMeStepOrLossHook : public Callback {
  public:
-  // Neither step nor loss is an Error (usage).
+  // An Error (usage) if neither step nor loss is given.
   TellMeStepOrLossHook(TellMeOptions options, TrainingProgress& progress);
   void begin(RunContext& context) override;  // an unknown name is an Error
   void step_end(RunContext& context) override;
@@ -36,7 +36,7 @@ enum class PrecisionPhase { reduced, original };
 struct AcceleratorOptions {
   AccelerateMode mode;
   PrecisionPolicy original;
-  PrecisionPhase phase = PrecisionPhase::reduced;  // that the model is compiled for; original: the run has switched
+  PrecisionPhase phase = PrecisionPhase::reduced;  // for which the model is compiled; original: the run has switched
   LineSink log = print_line;
 };
 
@@ -45,7 +45,8 @@ class Accelerator : public Callback {
   Accelerator(AcceleratorOptions options, const TrainingProgress& progress)
       : options_(std::move(options)), progress_(progress) {}
 
-  // Reduced precision without an op in 16 bits is an Error: the device has none, or the step was prepared in another.
+  // An Error if the reduced step has no op in 16 bits: the device has none, or the step was prepared in another
+  // precision.
   void begin(RunContext& context) override;
   void step_begin(RunContext& context) override;
   void step_end(RunContext& context) override;
@@ -66,7 +67,7 @@ class Accelerator : public Callback {
 
   AcceleratorOptions options_;
   const TrainingProgress& progress_;
-  Part parts_[2];  // reduced, original; of this process
+  Part parts_[2];  // reduced, original; only this process
   double compile_seconds_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 // Where all logits are equal the loss is ln(classes) to its last digits, whatever the labels and their smoothing are.
 constexpr double kSameNumber = 2e-6;
 constexpr std::int64_t kEqualSteps = 20;
-// A network that has learned nothing stands within a hundredth of it, and batches make that noisy.
+// The loss of a network that has learned nothing is within a hundredth of it, and batches make that noisy.
 constexpr double kNear = 0.01;
 constexpr std::int64_t kStandingSteps = 200;
 constexpr std::int64_t kGrowthSteps = 20;

@@ -1,7 +1,7 @@
 // ridgeline/train/callback/advisor.h
 //
-// One line of advice, once each, when the losses of a run look like a known mistake: all logits are equal, nothing is
-// learned, or the loss grows. Looks at means over loops, which cost the step nothing.
+// Gives one line of advice, once per run and mistake, when the losses look like a known mistake: all logits are equal,
+// nothing is learned, or the loss grows. Looks at means over loops, which cost the step nothing.
 #pragma once
 
 #include "ridgeline/train/loop/callback.h"
@@ -11,8 +11,8 @@ namespace ridgeline::train {
 
 struct AdvisorOptions {
   std::int64_t classes = 2;
-  std::int64_t warmup_steps = 0;  // a run may stand still while its rate still rises
-  bool final_relu = false;        // the model has a relu on its logits, which can die
+  std::int64_t warmup_steps = 0;  // no judgement while the rate still rises
+  bool final_relu = false;        // the model has a relu on its logits, which can become all zero
 };
 
 class Advisor : public Callback {
@@ -37,10 +37,10 @@ class Advisor : public Callback {
 
   AdvisorOptions options_;
   TrainingLog& log_;
-  double guessing_;  // the loss of who does not look at the image: ln(classes)
+  double guessing_;  // the loss of guessing: ln(classes)
   std::int64_t equal_steps_ = 0;
   Window standing_, growth_;
-  double least_ = 0;  // mean of the best window so far; 0: there is none
+  double least_ = 0;  // mean of the best window so far; 0: none
   bool said_equal_ = false, said_standing_ = false, said_growth_ = false;
 };
 

@@ -35,11 +35,11 @@ void CheckpointSaver::begin(RunContext&) {
 void CheckpointSaver::step_end(RunContext& context) {
   const auto due = [&](std::int64_t period) { return is_multiple(context.step(), period); };
   if (context.step() == 0 || context.torn()) return;
-  // In the middle of a step, as one rank's data ended it: what each has accumulated is its own, and the file has one's.
+  // In the middle of a step, ended by one rank's data: each rank has its own sums, and the file would have only one's.
   if (context.model().runs_done() > 0 && Ranks(context.model().session()).size() > 1) return;
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - saved_time_;
   bool late = options_.seconds > 0 && since.count() >= options_.seconds;
-  // Where all take part in saving, the one that writes says when.
+  // Where all ranks take part in saving, the writer decides when.
   if (options_.seconds > 0 && !context.model().holdings().everything())
     late = Ranks(context.model().session()).largest(options_.writes && late ? 1 : 0) > 0;
   if (late || context.stopping() || context.last() ||

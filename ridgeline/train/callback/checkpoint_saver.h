@@ -1,7 +1,7 @@
 // ridgeline/train/callback/checkpoint_saver.h
 //
-// Checkpoints of a run: every so many steps, at its end, and wherever it stops behind a whole step. Only numbers that
-// are finite are saved: as a new checkpoint removes an old one, the last good one would be lost.
+// Saves checkpoints of a run: periodically, at its end, and wherever it stops after a complete step. Only finite
+// numbers are saved: since new checkpoints replace old ones, the last good one would be lost.
 #pragma once
 
 #include <chrono>
@@ -17,14 +17,14 @@ namespace ridgeline::train {
 struct CheckpointSaverOptions {
   std::string directory;
   std::vector<std::int64_t> periods;  // in steps; a checkpoint is due at the multiples of each
-  double seconds = 0;                 // one is due behind a loop that ends so long after the last one; 0: never
-  std::int64_t keep = 5;              // newest files, beside that of keeps()
-  bool writes = true;  // false: of several ranks that hold parts, one that helps to put the values together
+  double seconds = 0;                 // one is due after a loop that ends this long after the last one; 0: never
+  std::int64_t keep = 5;              // number of newest files to keep, in addition to that of keeps()
+  bool writes = true;  // false: of several ranks that hold shards, one that only helps to gather the values
 };
 
 class CheckpointSaver : public SavesCheckpoints {
  public:
-  // `info` fills in what the file says of the run; model, step, state of the data and plan are set already.
+  // `info` fills in what the file tells about the run; model, step, state of the data and plan are already set.
   CheckpointSaver(CheckpointSaverOptions options, std::function<void(CheckpointInfo&)> info = {})
       : options_(std::move(options)), info_(std::move(info)) {}
 
@@ -32,15 +32,16 @@ class CheckpointSaver : public SavesCheckpoints {
   void step_end(RunContext& context) override;
 
   void save(const RunContext& context) override;
-  // The run goes on from this file: its step is not saved again.
+  // The run is resumed from this file: its step is not saved again.
   void continues(std::string path, std::int64_t step) {
     path_ = std::move(path);
     saved_at_ = step;
   }
-  // Where the run goes on: a kill may have come between the file and what belongs to it. Behind keeps().
+  // For a resumed run: it may have been killed after writing the file but before the rest of a save. Call after
+  // keeps().
   void begin(RunContext& context) override;
   void keeps(std::int64_t step) override { kept_ = step; }
-  // The newest checkpoint; empty: none is written.
+  // The newest checkpoint; empty: none was written.
   const std::string& path() const { return path_; }
   // Seconds of the longest save; 0: none was made.
   double longest() const { return longest_; }
@@ -55,7 +56,7 @@ class CheckpointSaver : public SavesCheckpoints {
 };
 
 // Ends a run whose loss is not finite with an Error that names step, rate and the last good checkpoint of `directory`.
-// Stands before the saver in the list.
+// Must come before the saver in the list.
 class FiniteLoss : public Callback {
  public:
   explicit FiniteLoss(std::string directory) : directory_(std::move(directory)) {}

@@ -11,7 +11,7 @@ namespace ridgeline::train {
 
 namespace {
 
-// While the run goes on it is said where it costs much and start-up is over; at its end where it costs anything.
+// During the run waiting is reported if it costs much and start-up is over; at its end if it costs anything.
 constexpr double kSoonSeconds = 10, kSoonShare = 0.25;
 
 }  // namespace

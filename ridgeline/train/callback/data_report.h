@@ -1,7 +1,7 @@
 // ridgeline/train/callback/data_report.h
 //
-// What the log says of the data of a run: bad samples, after each epoch that met new ones and at the end, and once the
-// advice of a data engine that the step has to wait for.
+// Logs about the data of a run: bad samples, after each epoch with new ones and at the end, and once the data engine's
+// advice if the step has to wait for it.
 #pragma once
 
 #include "ridgeline/core/given_function.h"
@@ -13,8 +13,7 @@ namespace ridgeline::train {
 
 class DataReport : public Callback {
  public:
-  // `shared`: the ranks read images of their own each, so bad samples are counted over all of them, which all call
-  // this.
+  // `shared`: each rank reads its own images, so bad samples are counted over all ranks, which must all call this.
   DataReport(const DatasetFeed& feed, const data::BadSampleOptions& options, bool shared, TrainingLog& log,
              Metrics& metrics)
       : feed_(feed), options_(options), shared_(shared), log_(log), metrics_(metrics) {}
@@ -36,10 +35,10 @@ class DataReport : public Callback {
   bool advised_ = false;
 };
 
-// Says behind all others why a run ended before its last step, and where it is saved.
+// Reports, after all other callbacks, why a run ended before its last step, and where it is saved.
 class StopNotice : public Callback {
  public:
-  // `saved` gives the path of the checkpoint, or nothing. `limit`: what ends it where its time is over.
+  // `saved` gives the path of the checkpoint, or nothing. `limit`: the name of the time limit.
   StopNotice(GivenFunction<std::string()> saved, std::string limit, TrainingLog& log)
       : saved_(std::move(saved)), limit_(std::move(limit)), log_(log) {}
   void begin(RunContext& context) override { say(context); }

@@ -1,6 +1,6 @@
 // ridgeline/train/callback/early_stopping.h
 //
-// Ends a run whose measure has not become better for some time.
+// Ends a run whose measure has not improved for some time.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@
 namespace ridgeline::train {
 
 struct EarlyStoppingOptions {
-  std::int64_t patience = 1;  // measures in a row that are not better; then the run ends
-  double min_delta = 0;       // a measure is better if it is by more than this
+  std::int64_t patience = 1;  // how many measures in a row without improvement end the run
+  double min_delta = 0;       // a measure counts as better if it is by more than this
   bool greater_is_better = false;
   std::string what = "loss";  // for the text
-  // A new measure, where there is one; the default is the loss at the end of each epoch.
+  // Gives a new measure, if there is one; by default the loss at the end of each epoch.
   std::function<std::optional<double>(const RunContext&)> measure = {};
   std::function<void(const std::string&)> log = {};
 };
@@ -25,11 +25,11 @@ class EarlyStopping : public Callback {
  public:
   // A patience below 1 or a negative min_delta is an Error (usage).
   explicit EarlyStopping(EarlyStoppingOptions options);
-  // Looks for a measure already: of the step at which a run goes on. One that has waited long enough ends here.
+  // Already looks for a measure of the step at which a run is resumed, and may end the run here.
   void begin(RunContext& context) override;
   void step_end(RunContext& context) override;
-  // A measure of an earlier process, so that a run that goes on ends where an undisturbed one would. One that is no
-  // number is never better than another.
+  // Counts a measure of an earlier process, so that a resumed run ends where an uninterrupted one would. NaN is never
+  // better than another.
   void count(double value);
   std::int64_t waited() const { return waited_; }
 

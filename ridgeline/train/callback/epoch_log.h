@@ -1,6 +1,6 @@
 // ridgeline/train/callback/epoch_log.h
 //
-// A line of the human log for each epoch, from what its loops tell; loops end where epochs do.
+// A line of the human log for each epoch, from its loops; loops end where epochs do.
 #pragma once
 
 #include "ridgeline/train/loop/callback.h"
@@ -15,8 +15,8 @@ class EpochLog : public Callback {
 
   std::int64_t next_stop(std::int64_t step) const override { return next_multiple(step, steps_per_epoch_); }
   void begin(RunContext& context) override;
-  // "epoch   3/30  loss: 1.234  FPS: 1200.1  45 s, about 20 min for the epochs left": means over the steps that this
-  // process did of the epoch.
+  // "epoch 3/30 loss: 1.234 FPS: 1200.1 45 s, about 20 min for the epochs left": means over this process's steps of the
+  // epoch.
   void step_end(RunContext& context) override;
 
  private:

@@ -1,8 +1,7 @@
 // ridgeline/train/callback/keep_best.h
 //
 // Keeps the checkpoint of a run's best evaluation, however many newer ones there are, and names it in the directory
-// (best_evaluation.h). Stands behind the savers, which have saved each step that is evaluated, and behind the
-// evaluation.
+// (best_evaluation.h). Must come after the savers, which save each evaluated step, and after the evaluation.
 #pragma once
 
 #include <functional>
@@ -19,14 +18,14 @@ namespace ridgeline::train {
 
 class KeepBest : public Callback {
  public:
-  // `last`: the last evaluation, where there is one. Without a directory nothing is named, and what the savers have is
-  // theirs to know.
+  // `last`: gives the last evaluation, if there is one. Without a directory no file names the best checkpoint; only the
+  // savers know it.
   KeepBest(std::string directory, std::vector<SavesCheckpoints*> savers,
            std::function<std::optional<EvaluationRow>()> last, TrainingLog& log)
       : directory_(std::move(directory)), savers_(std::move(savers)), last_(std::move(last)), log_(log) {}
 
-  // The evaluations of earlier processes of the run, in the order of their steps. A checkpoint that is gone is none: it
-  // is said, and the best of the others takes its place.
+  // Takes the evaluations of earlier processes of the run, in the order of their steps. If the best one's checkpoint no
+  // longer exists, that is reported, and the best of the others replaces it.
   void goes_on(std::span<const EvaluationRow> rows);
   void begin(RunContext& context) override { look(context); }
   void step_end(RunContext& context) override { look(context); }

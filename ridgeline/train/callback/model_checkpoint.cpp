@@ -30,7 +30,7 @@ std::string free_prefix(const std::string& directory, const std::string& prefix)
   }
 }
 
-// What a file's name says: <prefix>[_<run>]-<epoch>_<step in epoch>[_breakpoint]<ending>.
+// The fields of a file's name: <prefix>[_<run>]-<epoch>_<step in epoch>[_breakpoint]<ending>.
 struct SavedName {
   std::int64_t run = 0, epoch = 0, step = 0;
   std::string prefix, path;
@@ -221,7 +221,7 @@ void ModelCheckpoint::prune() {
       }
     }
   } else if (config_.keep_checkpoint_per_n_minutes > 0) {
-    // One file for every so many minutes: the newest takes the place of the one before it until they are over.
+    // One file for every so many minutes: until then the newest replaces the one before it.
     if (saved_ - kept_ >= std::chrono::minutes(config_.keep_checkpoint_per_n_minutes)) {
       kept_ = saved_;
     } else if (files_.size() > 1 && files_[files_.size() - 2].step != kept_step_) {

@@ -1,8 +1,8 @@
 // ridgeline/train/callback/model_checkpoint.h
 //
 // MindSpore's ModelCheckpoint: files <prefix>-<epoch>_<step in epoch>.safetensors in a directory, as often as a
-// CheckpointConfig says. The files are those of CheckpointSaver under other names; a new process goes on from them.
-// CheckpointFiles gives them the names of MindSpore's own: what they hold stays the same.
+// CheckpointConfig says. The files have the contents of CheckpointSaver's under other names; a new process can resume
+// from them.
 #pragma once
 
 #include <chrono>
@@ -16,14 +16,14 @@
 namespace ridgeline::train {
 
 struct CheckpointConfig {
-  std::int64_t save_checkpoint_steps = 1;  // beats seconds
+  std::int64_t save_checkpoint_steps = 1;  // takes precedence over seconds
   std::int64_t save_checkpoint_seconds = 0;
-  std::int64_t keep_checkpoint_max = 5;  // beats minutes; 0: all
+  std::int64_t keep_checkpoint_max = 5;  // takes precedence over minutes; 0: all
   std::int64_t keep_checkpoint_per_n_minutes = 0;
-  // A run that ends by an error, whoever throws it, leaves <prefix>-<epoch>_<step>_breakpoint.safetensors, unless the
-  // error came in the middle of a step.
+  // A run that ends by an error of any origin leaves <prefix>-<epoch>_<step>_breakpoint.safetensors, unless the error
+  // came in the middle of a step.
   bool exception_save = false;
-  // Negative numbers, and none at all, are Errors (usage).
+  // Negative numbers, and no number at all, are Errors (usage).
   void check() const;
 };
 
@@ -36,15 +36,15 @@ void print_warning(const std::string& text);  // to standard error
 
 class ModelCheckpoint : public SavesCheckpoints {
  public:
-  // A prefix that names files in the directory when the first run begins becomes <prefix>_1, _2, ... A prefix with '/'
+  // If files with the prefix exist when the first run begins, the prefix becomes <prefix>_1, _2, ... A prefix with '/'
   // is an Error.
   ModelCheckpoint(std::string prefix, std::string directory, const CheckpointConfig& config = {},
                   CheckpointFiles files = {});
 
-  // The newest file of that prefix that is whole, and of the last run under it, into the model: parameters, slots,
-  // statistics, step, and where the data stand. The run goes on under the prefix of that file. After prepare_training()
-  // with the seed of that run, before the first run. False: there is none. An Error: there are some, and none is whole,
-  // or it is of another network or seed. `warn` is told of each newer one that is not whole.
+  // Loads the newest intact file of that prefix, of the last run with it, into the model: parameters, slots,
+  // statistics, step, and the position in the data. The run continues under the prefix of that file. Call after
+  // prepare_training() with the seed of that run, before the first run. False if there is no file. An Error if none is
+  // intact, or the file is of another network or seed. `warn` is told of each newer file that is not intact.
   bool resume(Model& model, const std::function<void(const std::string&)>& warn = print_warning);
 
   std::int64_t next_stop(std::int64_t step) const override;
@@ -53,9 +53,9 @@ class ModelCheckpoint : public SavesCheckpoints {
   void end(RunContext& context) override;
   void failed(RunContext& context) override;
   void save(const RunContext& context) override { write(context, ""); }
-  // Beside the newest ones that keep_checkpoint_max counts.
+  // Kept in addition to the newest ones that keep_checkpoint_max counts.
   void keeps(std::int64_t step) override { kept_step_ = step; }
-  // The newest checkpoint; empty: there is none yet, or another rank writes them.
+  // The newest checkpoint; empty: none yet, or another rank writes them.
   const std::string& latest_ckpt_file_name() const { return latest_; }
 
  private:

@@ -14,8 +14,8 @@ namespace ridgeline::train {
 using LineSink = OptionalFunction<void(const std::string&)>;
 void print_line(const std::string& line);  // to standard output
 
-// "epoch: 1 step: 100, loss is 0.25", where the step is that in its epoch: every `per_print_times` steps (0: never). A
-// loss that is not finite is an Error "epoch: E step: S. Invalid loss, terminating training."
+// "epoch: 1 step: 100, loss is 0.25", where the step is counted in its epoch: every `per_print_times` steps (0: never).
+// A loss that is not finite is an Error "epoch: E step: S. Invalid loss, terminating training."
 class LossMonitor : public Callback {
  public:
   explicit LossMonitor(std::int64_t per_print_times = 1, LineSink sink = print_line);
@@ -27,7 +27,8 @@ class LossMonitor : public Callback {
   LineSink sink_;
 };
 
-// "epoch time: 1234.500 ms, per step time: 12.345 ms" after each epoch of `data_size` steps (0: as many as it has).
+// "epoch time: 1234.500 ms, per step time: 12.345 ms" after each epoch of `data_size` steps (0: as many as the epoch
+// has).
 class TimeMonitor : public Callback {
  public:
   explicit TimeMonitor(std::int64_t data_size = 0, LineSink sink = print_line);
@@ -40,7 +41,7 @@ class TimeMonitor : public Callback {
   std::chrono::steady_clock::time_point begin_;
 };
 
-// "epoch: 1 step: 100, learning rate is 0.05" behind each loop.
+// "epoch: 1 step: 100, learning rate is 0.05" after each loop.
 class LearningRateMonitor : public Callback {
  public:
   explicit LearningRateMonitor(LineSink sink = print_line) : sink_(std::move(sink)) {}

@@ -1,7 +1,7 @@
 // ridgeline/train/callback/periodic_evaluation.h
 //
-// Evaluations during a run: every so many steps and at its end. One that was due and not made is made when the run goes
-// on from that step.
+// Evaluations during a run: periodically and at its end. One that was due and not made is made when the run is resumed
+// from that step.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@ namespace ridgeline::train {
 
 class PeriodicEvaluation : public Callback {
  public:
-  // `evaluate` fills all fields but step, epoch and time; nullopt: the user interrupted it. `records` of the validation
-  // part are told in the log. `savers` save in front of each, so that no way in which it ends costs a step.
+  // `evaluate` fills all fields but step, epoch and time; nullopt: the user interrupted it. `records`: the size of the
+  // validation split, for the log. `savers` save before each evaluation, so that no step is lost however it ends.
   PeriodicEvaluation(std::int64_t period, std::int64_t records, GivenFunction<std::optional<EvaluationRow>()> evaluate,
                      TrainingLog& log, Metrics& metrics, std::vector<SavesCheckpoints*> savers = {})
       : period_(period),
@@ -32,7 +32,7 @@ class PeriodicEvaluation : public Callback {
   void begin(RunContext& context) override;
   void step_end(RunContext& context) override;
 
-  // The last one, or that of an earlier process at the step where this one began.
+  // The last evaluation, or that of an earlier process at the step where this one began.
   const std::optional<EvaluationRow>& last() const { return last_; }
 
  private:

@@ -1,7 +1,7 @@
 // ridgeline/train/callback/ranks_report.h
 //
-// What the steps of several ranks took and exchanged, as measured: a line of the human log when the run ends, beside
-// the estimate of a plan that was made by cost.
+// Measured time and traffic of the steps of several ranks: a line of the human log when the run ends, with the estimate
+// if the division was chosen by cost.
 #pragma once
 
 #include "ridgeline/comm/communicator.h"
@@ -23,7 +23,7 @@ class RanksReport : public Callback {
   comm::Traffic before_, sent_;  // of the loops that are counted
   double seconds_ = 0;
   std::int64_t steps_ = 0;
-  bool started_ = false;  // the first loop, which has start-up in it, counts where it is the only one
+  bool started_ = false;  // the first loop includes start-up, so it counts only if it is the only one
 };
 
 }  // namespace ridgeline::train

@@ -1,6 +1,6 @@
 // ridgeline/train/callback/saves_checkpoints.h
 //
-// What a run must be able to ask of a callback that writes checkpoints: to save before an evaluation, and to keep the
+// The interface of callbacks that write checkpoints: a run asks them to save before an evaluation, and to keep the
 // checkpoint of the best one.
 #pragma once
 
@@ -12,9 +12,9 @@ namespace ridgeline::train {
 
 class SavesCheckpoints : public Callback {
  public:
-  // The step that is done, unless it is saved already.
+  // Saves the step that is done, unless it is already saved.
   virtual void save(const RunContext& context) = 0;
-  // The checkpoint of this step is not removed, however many newer ones there are: of the run's best evaluation.
+  // The checkpoint of this step, that of the run's best evaluation, is not removed, however many newer ones there are.
   virtual void keeps(std::int64_t step) = 0;
 };
 

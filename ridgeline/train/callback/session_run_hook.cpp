@@ -16,7 +16,7 @@ void SessionRunHook::step_begin(RunContext& context) {
 }
 
 void SessionRunHook::step_end(RunContext& context) {
-  // A run that was stopped before a step was done has nothing to show.
+  // A run that was stopped before a step was done has no results.
   if (!std::exchange(running_, false) || context.loop_steps() == 0 || !context.has_outputs()) return;
   Values values;
   for (const std::string& name : wanted_) values.emplace(name, context.fetch(name));

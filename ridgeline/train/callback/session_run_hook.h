@@ -1,7 +1,8 @@
 // ridgeline/train/callback/session_run_hook.h
 //
-// TensorFlow's SessionRunHook for train_steps(): its five points, and values by the names of tensors. A callback as any
-// other; its run is a loop of steps (RunOptions::iterations_per_loop), behind which the values are those of the last.
+// TensorFlow's SessionRunHook for train_steps(): its five points, and values by the names of tensors. A callback like
+// any other; its run is a loop of steps (RunOptions::iterations_per_loop), and the values are those of the loop's last
+// step.
 //
 //   class Losses : public SessionRunHook {
 //     std::vector<std::string> before_run(const RunContext&) override { return {"loss:0"}; }
@@ -19,16 +20,17 @@ namespace ridgeline::train {
 
 class SessionRunHook : public Callback {
  public:
-  using Values = std::map<std::string, Tensor>;  // by the names that were asked for; valid until the next run
+  using Values = std::map<std::string, Tensor>;  // by the requested names; valid until the next run
 
   // Once, before anything is run.
   virtual void begin() {}
   virtual void after_create_session(Model&) {}
-  // Before each run: what after_run() wants to see. A name that the step does not return is an Error with the nearest.
+  // Before each run: names of values for after_run(). A name that the step does not return is an Error with the
+  // nearest.
   virtual std::vector<std::string> before_run(const RunContext&) { return {}; }
   // context.request_stop() ends the training.
   virtual void after_run(RunContext&, const Values&) {}
-  // Not when the training ends by an error.
+  // Not called when the training ends by an error.
   virtual void end(Model&) {}
 
  private:

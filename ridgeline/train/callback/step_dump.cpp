@@ -126,7 +126,7 @@ void StepDump::write(RunContext& context, std::int64_t step) {
     values.program().bind(argument.name, bound);
   }
   {
-    // The step updates what it reads: what the run goes on with is put back whatever happens.
+    // The step updates its operands: the run's values are restored whatever happens.
     struct PutBack {
       const RunContext& context;
       Snapshot after;

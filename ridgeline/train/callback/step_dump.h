@@ -1,9 +1,9 @@
 // ridgeline/train/callback/step_dump.h
 //
-// Writes the values of chosen steps while a run goes on: of every op, of some, or, to find overflows, of those that
-// make a number that is not finite. The values are computed a second time, by a program without fusion over the batch
-// and the parameters that the step had, so the run keeps its bits. Costs a copy of all parameters and the memory of all
-// values of a step while one is written. In memory of the host; needs a feed that knows its inputs.
+// Dumps the values of chosen steps during a run: of every op, of some, or, to find overflows, of those that make a
+// number that is not finite. The values are computed a second time, by a program without fusion over the batch and the
+// parameters that the step had, so the run keeps its bits. Costs a copy of all parameters and the memory of all values
+// of a step while one is written. On the host only; needs a feed that knows its inputs.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,11 @@ namespace ridgeline::train {
 class StepSet {
  public:
   StepSet() = default;  // all steps
-  // "0|5|10", "0|3-5|10": at most 100 parts, each range ascending. Empty: all steps. Another text is an Error (usage).
+  // "0|5|10", "0|3-5|10": at most 100 entries, each range ascending. Empty: all steps. Another text is an Error
+  // (usage).
   explicit StepSet(const std::string& text);
   bool contains(std::int64_t step) const;
-  // The first one behind `step`; Callback::kNever: there is none.
+  // The first one after `step`; Callback::kNever: none.
   std::int64_t next(std::int64_t step) const;
 
  private:
@@ -35,9 +36,9 @@ struct StepDumpOptions {
   std::string directory;  // gets step_<N>.safetensors, or .csv with `numbers`
   StepSet steps = {};
   ValueChoice values = {.side = ValueSide::output};
-  bool numbers = false;  // what can be said of each value instead of the values
-  // Only of a step whose loss or parameters are not finite or whose gradients overflow: the ops that make a value that
-  // is not finite of finite ones, and what they read. `values` counts for nothing.
+  bool numbers = false;  // statistics of each value instead of the values
+  // Dumps only steps whose loss or parameters are not finite or whose gradients overflow, and of these only the ops
+  // that make non-finite values from finite ones, with what they read. `values` is ignored.
   bool overflows = false;
   OptionalFunction<void(const std::string&)> log;
 };
@@ -65,7 +66,7 @@ class StepDump : public Callback {
   void write(RunContext& context, std::int64_t step);
 
   StepDumpOptions options_;
-  Snapshot before_;  // the step that runs; empty: it is not dumped
+  Snapshot before_;  // of the running step; empty: it is not dumped
   std::int64_t step_ = 0;
 };
 

@@ -50,7 +50,7 @@ void StepLog::write(const RunContext& context) {
   line.total_loss = context.value(nn::kTotalLossResult);
   line.lr = context.learning_rate();
   if (context.model().skips_overflows()) line.skipped_steps = skipped_;
-  // A loop that was cut short counts by its share, so FPS * batch_time = batch * iterations_per_loop always holds.
+  // A shorter loop counts by its share, so FPS * batch_time = batch * iterations_per_loop always holds.
   line.batch_time = seconds_ * static_cast<double>(options_.loop) / static_cast<double>(steps_);
   line.fps = static_cast<double>(options_.batch_size * options_.loop) / line.batch_time;
   log_.line(to_text(line));

@@ -15,8 +15,8 @@ namespace ridgeline::train {
 struct StepLogOptions {
   std::int64_t batch_size = 1;  // images a step
   std::int64_t records = 1;     // an epoch
-  std::int64_t loop = 1;        // iterations_per_loop: batch_time is for as many steps
-  bool every_loop = false;      // each loop ends in a line
+  std::int64_t loop = 1;        // iterations_per_loop: batch_time is for this many steps
+  bool every_loop = false;      // each loop ends with a line
   std::int64_t summary = 100;   // steps between lines
   std::int64_t display = 1;     // only steps that are a multiple
   std::int64_t skipped = 0;     // steps that earlier processes of the run skipped under a loss scale
@@ -36,7 +36,7 @@ class StepLog : public Callback {
   const StepLine& last() const { return last_; }
   // Of the run so far, see RunContext.
   std::int64_t skipped_steps() const { return skipped_; }
-  // Without the first line, which has start-up in it, unless it is the only one.
+  // Without the first line, which includes start-up, unless it is the only one.
   double mean_fps() const { return lines_ > 1 ? fps_sum_ / static_cast<double>(lines_ - 1) : last_.fps; }
   // Whether a step that does not end the run gets a line.
   bool due(std::int64_t step) const;
@@ -52,12 +52,12 @@ class StepLog : public Callback {
   bool header_ = false;
   std::int64_t lines_ = 0;
   std::int64_t skipped_ = 0, skipped_told_ = 0;
-  double fps_sum_ = 0;  // of the lines but the first
+  double fps_sum_ = 0;  // of all lines except the first
   double seconds_ = 0;  // of the loops since the last line
   std::int64_t steps_ = 0;
 };
 
-// Behind the StepLog in the list.
+// Must come after the StepLog in the list.
 class MetricsLog : public Callback {
  public:
   MetricsLog(const StepLog& lines, Metrics& metrics) : lines_(lines), metrics_(metrics) {}

@@ -11,7 +11,7 @@
 
 namespace ridgeline::train {
 
-// Each loop: a callback may have compiled the step again.
+// Each loop: a callback may have recompiled the step.
 void StepTimes::step_begin(RunContext& context) { context.model().training().set_profiling(true); }
 
 void StepTimes::end(RunContext& context) {

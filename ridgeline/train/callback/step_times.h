@@ -1,8 +1,8 @@
 // ridgeline/train/callback/step_times.h
 //
-// When the run is over: where the time of its last step went, launch by launch, beside the machine's limits, which are
-// measured then. A file of JSON lines of three kinds, `limits`, `part` (all launches of one kind of op) and `launch`, a
-// line of the log with the largest gaps, and a table in `ridgeline report`.
+// At the end of a run: where the time of its last step went, launch by launch, compared with the machine's limits,
+// which are measured then. A file of JSON lines of three kinds, `limits`, `part` (all launches of one kind of op) and
+// `launch`, a line of the log with the largest gaps, and a table in `ridgeline report`.
 #pragma once
 
 #include <string>

@@ -53,7 +53,7 @@ Graph gradient_graph(const Graph& step) {
   return graph;
 }
 
-// Gradients are computed once more by the rank that writes: what that exchanges, the others would not take part in.
+// The writing rank alone recomputes the gradients, so this must not exchange anything.
 void refuse_exchanges(const Graph& step) {
   for (const Node& node : step.nodes) {
     if (!op_def(node.op).has(kCollective) || node.attributes.integer("ranks") == 1) continue;

@@ -1,8 +1,8 @@
 // ridgeline/train/callback/summaries.h
 //
-// What the event file gets beside scalars: histograms of weights and gradients, pictures of a batch, the graph of the
-// step. Gradients are computed by a program of its own over the batch that was trained last, which changes nothing: a
-// step more of time each time, and the memory of one.
+// Writes more than scalars to the event file: histograms of weights and gradients, pictures of a batch, the graph of
+// the step. Gradients are computed by a separate program over the batch that was trained last, which changes nothing;
+// each time costs about one step, and the memory of one.
 #pragma once
 
 #include "ridgeline/compile/compile.h"

@@ -7,9 +7,9 @@
 namespace ridgeline::train {
 namespace {
 
-// Steps and saves may take longer than those that were measured: the disk and the machine are others', too.
+// Steps and saves may take longer than those that were measured: disk and machine are shared.
 constexpr double kAgain = 2;
-// Until a save was measured.
+// The rate until a save was measured.
 constexpr double kSavedBytesPerSecond = 50e6;
 
 double expected_save(const Model& model) { return static_cast<double>(model.file_bytes()) / kSavedBytesPerSecond; }

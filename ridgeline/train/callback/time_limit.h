@@ -1,7 +1,7 @@
 // ridgeline/train/callback/time_limit.h
 //
-// Ends a run early enough that what it leaves is saved at a given time: before a queue ends the job. Each process does
-// one step at least, so that a run whose time is too short goes on all the same.
+// Ends a run early enough for it to be saved by a given time: before a queue ends the job. Each process does at least
+// one step, so that a run makes progress even if its time is too short.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace ridgeline::train {
 
 class TimeLimit : public Callback {
  public:
-  // `saving`: the seconds of the longest save so far; 0: there was none yet.
+  // `saving`: the seconds of the longest save so far; 0: none yet.
   TimeLimit(std::chrono::steady_clock::time_point end, std::function<double()> saving)
       : end_(end), saving_(std::move(saving)) {}
 
@@ -24,7 +24,7 @@ class TimeLimit : public Callback {
  private:
   std::chrono::steady_clock::time_point end_;
   std::function<double()> saving_;
-  bool measured_ = false;  // a step of this run
+  bool measured_ = false;  // whether a step of this run was measured
   double longest_step_ = 0;
 };
 

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Version 1 had no settings, checksum and class ids; its files are read with what they have.
+// Version 1 had no settings, checksum and class ids; its files are read without.
 constexpr int kFormatVersion = 2;
 constexpr const char* kMetadataKey = "ridgeline";
 constexpr const char* kChecksumKey = "crc32c";
@@ -45,7 +45,7 @@ std::string information_path(const std::string& checkpoint) {
   return checkpoint.substr(0, checkpoint.size() - kSuffix.size()) + ".json";
 }
 
-// Names of folders are bytes, JSON is UTF-8: a name that is none is stored as {"base64": ...}.
+// Names of folders are bytes, JSON is UTF-8: a name that is not UTF-8 is stored as {"base64": ...}.
 json names_json(const std::vector<std::string>& names) {
   json out = json::array();
   for (const std::string& name : names) {
@@ -167,7 +167,7 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& directory) {
     if (!step) continue;
     struct stat info {};
     if (::stat(entry.path().c_str(), &info) != 0) {
-      // A link to nowhere is a checkpoint that cannot be read; a name that is gone is none.
+      // A link to nowhere is a checkpoint that cannot be read; a removed one is ignored.
       std::error_code ignored;
       if (!fs::is_symlink(entry.path(), ignored)) continue;
     } else if (!S_ISREG(info.st_mode)) {

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-// What the owner wrote; " (process 4711)", or "" in the moment before it has.
+// What the owner wrote: " (process 4711)", or "" before it has.
 std::string owner_of(int fd) {
   std::array<char, 32> text{};
   const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
@@ -31,7 +31,7 @@ std::string owner_of(int fd) {
   return digits.empty() ? "" : " (process " + digits + ")";
 }
 
-// Whether this file is the one that a path names: both may have been removed and made anew.
+// Whether this file is the one that a path names: both may have been removed and recreated.
 bool is_named(int fd, const std::string& path) {
   struct stat open {
   }, named{};
@@ -41,7 +41,7 @@ bool is_named(int fd, const std::string& path) {
 
 }  // namespace
 
-// False where the file that was opened is no longer the one of that name: its owner has just taken it away.
+// False where the file that was opened is no longer the one of that name: its owner has just removed it.
 bool DirectoryLock::take() {
   const std::string directory = fs::path(path_).parent_path().string();
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
@@ -71,7 +71,7 @@ DirectoryLock::DirectoryLock(const std::string& directory) : path_((fs::path(dir
   while (!take()) {
   }
   const std::string text = std::to_string(::getpid()) + "\n";
-  // What cannot be written leaves the lock without a name.
+  // If this cannot be written, the lock has no process number.
   if (::ftruncate(fd_, 0) == 0 && ::pwrite(fd_, text.data(), text.size(), 0) < 0) return;
 }
 

@@ -1,6 +1,7 @@
 // ridgeline/train/checkpoint/same_run.h
 //
-// What a checkpoint of a network of one's own says of its run, and whether a model goes on with it. Functions only.
+// For users' own networks: what a checkpoint records of its run, and whether a model can resume from it. Functions
+// only.
 #pragma once
 
 #include "ridgeline/train/checkpoint/checkpoint.h"
@@ -8,9 +9,9 @@
 
 namespace ridgeline::train {
 
-// Writes into `info` the seed, and whether the data have it, too.
+// Writes into `info` the seed, and whether the data use it, too.
 void tell_run(const Model& model, CheckpointInfo& info);
-// An Error for a checkpoint of another network or seed: data and dropout would be others.
+// An Error for a checkpoint of another network or seed, whose data and dropout would differ.
 void check_same_run(const LoadedCheckpoint& loaded, const Model& model);
 
 }  // namespace ridgeline::train

@@ -49,16 +49,16 @@ StoredWeights from_model_file(const std::string& path) {
   return weights;
 }
 
-// The archive that torch.save writes, or its older form, a bare pickle. That begins with 0x80, as a safetensors file
-// may: eight bytes say there how long its header is, and the header begins with a brace.
+// The archive that torch.save writes, or its older format, a bare pickle. A pickle begins with 0x80, as a safetensors
+// file may; but there eight bytes of header length are followed by a brace.
 bool is_pickle(const std::string& path) {
   char first[9] = {};
   std::ifstream(path, std::ios::binary).read(first, sizeof first);
   return std::string_view(first, 4) == "PK\x03\x04" || (first[0] == '\x80' && first[8] != '{');
 }
 
-// What writes the tensors of such a file, or those under the name that trainers give them in it, for this program. One
-// may be a view of another or transposed, which the format refuses.
+// A Python command that converts such a file, also where the tensors are under a trainer's key. Tensors may be views or
+// transposed, which the format refuses.
 std::string conversion_of(const std::string& path) {
   std::string quoted;
   for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -1,4 +1,4 @@
-// What the files of the data directory tell without any training.
+// What the files of the data directory show without any training.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,9 +8,9 @@
 namespace ridgeline::train {
 namespace {
 
-// Below so many pixels a side there is nothing to see for a network that looks at windows of 3 to 11.
+// Below so many pixels a side an image is too small for windows of 3 to 11.
 constexpr double kTinySide = 8;
-// As dataset inspect has it: of a class with so many times fewer images the loss sees little.
+// As in dataset inspect: a class with so many times fewer images hardly influences the loss.
 constexpr double kUnequalFactor = 10;
 
 // `upright`: the training turns pictures as their Exif says.
@@ -53,7 +53,7 @@ void look_at_part(const data::PartReport& part, bool upright, Findings& findings
   }
 }
 
-// Stored labels against where training takes them to start.
+// Compares stored labels with where training takes them to start.
 void look_at_labels(const data::PartReport& part, int base, Findings& findings) {
   if (part.layout != data::Layout::records || part.classes.empty()) return;
   const std::int64_t first = part.classes.front().label;
@@ -71,7 +71,7 @@ void look_at_labels(const data::PartReport& part, int base, Findings& findings) 
 
 constexpr std::string_view kWarning = "warning: ";
 
-// So that what is left over is what no part holds.
+// So that only files outside of all splits are left over.
 std::vector<data::PartUse> every_part(const data::FoundData& found) {
   std::vector<data::PartUse> uses;
   for (const data::DataPart& part : found.parts) uses.push_back({&part, data::use_of(found, part)});

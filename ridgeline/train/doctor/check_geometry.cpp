@@ -1,5 +1,5 @@
 // How much the pipelines enlarge and stretch images, measured: each gets a picture whose red grows from left to right
-// and whose green grows from top to bottom, and the slopes of what comes out tell the scale.
+// and whose green grows from top to bottom, and the slopes of the results give the scale.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 // Random crops stretch by 3/4 to 4/3; a published transform that squashes photographs of 4:3 stays below, too.
 constexpr double kMostStretch = 1.5;
-// What the random crops of ImageNet training make of an object, beside its evaluation, is about 1.2.
+// The random crops of ImageNet training enlarge an object by about 1.2, compared with evaluation.
 constexpr double kMostMismatch = 2.5;
 constexpr double kMostEnlarged = 4;
 // Bytes of the test pictures.
@@ -46,8 +46,8 @@ data::Dataset ramps(std::int64_t rows, int height, int width) {
   return data::InMemory({{"image", images}, {"label", labels}});
 }
 
-// The pipeline over all rows of its source: a part of them, as --validation_split takes, counts through rows that the
-// test pictures are too few for.
+// The pipeline over all rows of its source: a subset, as that of --validation_split, names rows beyond the few test
+// pictures.
 data::DataGraph over_all_rows(data::DataGraph graph) {
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const data::Node& node = graph.nodes[i];
@@ -80,7 +80,7 @@ double middle(std::vector<double> values) {
 
 std::optional<PipelineScale> scale_of(const data::Dataset& pipeline, int height, int width) {
   const std::int64_t rows = std::max<std::int64_t>(1, pipeline.batch_size());
-  // Where so many pictures of that size are too much, smaller ones of the same aspect.
+  // Where so many pictures of that size take too much memory, smaller ones of the same aspect.
   const double bytes = 3.0 * height * width * static_cast<double>(rows);
   const double shrink = std::min(1.0, std::sqrt(kMostBytes / bytes));
   const int h = std::max(2, static_cast<int>(height * shrink)), w = std::max(2, static_cast<int>(width * shrink));

@@ -11,7 +11,7 @@ namespace ridgeline::train {
 namespace {
 
 constexpr std::size_t kNamed = 3;  // names in a sentence
-// Deep layers without normalisation see much the same for every image: half of their units may be off at the start.
+// Deep layers without normalisation get similar inputs for every image: half of their units may be 0 at the start.
 constexpr double kDeadShare = 0.9;
 constexpr std::int64_t kFewestChannels = 4;
 

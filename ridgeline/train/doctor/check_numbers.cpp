@@ -1,4 +1,4 @@
-// Numbers of the first step: gradients on their way, ranges of 16 bits, the first loss.
+// Numbers of the first step: vanishing gradients, the ranges of 16-bit types, the first loss.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 namespace ridgeline::train {
 namespace {
 
-// Between the layer that gets most, measured against its weights, and the one that gets least.
+// Between the layers with the largest and the smallest gradient, relative to their weights.
 constexpr double kVanishing = 1e-6;
-// In one step at the full rate, as a share of the weights' size: more than this rewrites them.
+// The change of weights in one step at the full rate, relative to their size: more than this overwrites them.
 constexpr double kLongStep = 0.5;
-// Of the loss of guessing: initial weights that are too large begin far above, a leak of labels far below.
+// Relative to the loss of guessing: too large initial weights begin far above, a leak of labels far below.
 constexpr double kFarAbove = 1.5, kFarBelow = 0.5;
-// Gradients that become 0 in f16 and are none in f32.
+// The share of gradients that become 0 in f16 but not in f32.
 constexpr double kUnderflow = 0.3;
 
 // "conv1/conv2d (conv2d, models/alexnet.cpp:57)"
@@ -89,7 +89,7 @@ void check_precision(Examination& examination, Findings& findings) {
     return findings.leave_out("values are not finite in f32 either");
   FirstStep reduced(subject, policy, examination.batch());
   const std::string low(name_of(policy.low));
-  // A dynamic scale finds its size by such steps and leaves them out.
+  // A dynamic scale finds its size by such steps, which are skipped.
   const bool skips = subject.training.gradients.loss_scale && subject.training.gradients.loss_scale->skip_overflow;
   const std::size_t bad = first_not_finite(reduced.values);
   if (bad < reduced.values.values().size()) {

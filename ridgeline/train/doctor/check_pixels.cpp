@@ -8,7 +8,7 @@
 namespace ridgeline::train {
 namespace {
 
-// Normalised images have mean 0 and deviation 1 over a data set; a batch of pictures of one kind may be off by a few.
+// Normalised images have mean 0 and deviation 1 over a data set; a batch of similar pictures may deviate by a few.
 constexpr double kLargestMean = 4, kLargestDeviation = 8, kLeastDeviation = 0.02;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One batch, learned by heart: what a sound set-up can do within some dozen steps, whatever its data mean.
+// Overfits one batch, which a sound set-up can do within some dozen steps, whatever its data.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kSteps = 60, kWarmup = 12;
 constexpr std::size_t kLast = 5;  // losses whose mean is the last one
-// Of the way from guessing down to what smoothed labels leave.
+// The share of the way from the loss of guessing down to that of smoothed labels.
 constexpr double kLearned = 0.4;
 // Tried where the rate of the set-up fails, the likeliest mistake first.
 constexpr double kOtherRates[] = {0.1, 0.01, 0.001, 10, 100};
@@ -26,8 +26,8 @@ struct Trial {
   double learned = 0;  // share of the way
 };
 
-// Where learning begins and ends: the first loss, or that of guessing where it is lower (large initial logits are
-// forgotten in a few steps, and nothing is learned by that), down to the entropy of the smoothed label.
+// From where to where the loss must fall: from the first loss, or that of guessing where it is lower (large initial
+// logits vanish in a few steps without learning), down to the entropy of the smoothed label.
 struct Way {
   double from = 0, to = 0;
 };

@@ -36,7 +36,7 @@ Explanations explain(const Recognition& seen) {
           share_of_hits(seen.predicted_swapped, seen.labels, 0, seen.classes)};
 }
 
-// The same when each label stands for a class of its own, the most frequent pairs first: weights that see one class
+// The same when labels are renamed to classes one to one, the most frequent pairs first: weights that predict one class
 // everywhere explain one label. With fewer than five images a label any prediction is the most frequent: 0.
 double share_renamed(const Recognition& seen) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> counts;

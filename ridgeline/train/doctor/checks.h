@@ -1,6 +1,7 @@
 // ridgeline/train/doctor/checks.h
 //
-// The checks of a set-up, causes before symptoms: one file each, check_<subject>.cpp, one row each in the table.
+// The checks of a training set-up, causes before symptoms: one file each, check_<subject>.cpp, one row each in the
+// table.
 #pragma once
 
 #include <span>
@@ -14,7 +15,7 @@
 
 namespace ridgeline::train {
 
-// What a check writes into.
+// Collects what a check finds.
 class Findings {
  public:
   Findings(CheckResult& result, Diagnosis& diagnosis) : result_(result), diagnosis_(diagnosis) {}
@@ -34,19 +35,19 @@ class Findings {
 
 struct Check {
   std::string_view name;
-  std::string_view what;  // it looks at
+  std::string_view what;  // what it examines
   void (*run)(Examination&, Findings&);
-  bool symptom = false;  // trains, and tells nothing new once a cause is found: then left out
+  bool symptom = false;  // trains, and shows nothing new once a cause was found; then it is left out
 };
 std::span<const Check> checks();
 
 struct DiagnosisOptions {
   std::vector<std::string> only;                   // checks by name; empty: all. An unknown one is an Error (usage)
-  bool symptoms = false;                           // also where a cause was found
+  bool symptoms = false;                           // also if a cause was found
   OptionalFunction<void(const std::string&)> say;  // before each check
 };
 
-// An Error of one check is its finding: what the doctor cannot run, training cannot either.
+// An Error of a check becomes its finding: what the doctor cannot run, training cannot run either.
 Diagnosis examine(const Subject& subject, const DiagnosisOptions& options = {});
 
 // One row each in the table of checks.cpp.

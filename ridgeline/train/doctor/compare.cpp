@@ -19,7 +19,7 @@ struct DumpedValue {
   std::vector<std::string> inputs;
 };
 
-// What the metadata tell of the values; of files of other programs, their names.
+// The values by the metadata; for files of other programs, by their names.
 std::vector<DumpedValue> values_of(const SafetensorsFile& file) {
   std::vector<DumpedValue> values;
   const auto described = file.metadata().find("ridgeline_dump");
@@ -68,8 +68,8 @@ bool fits_moved(const Shape& a, const Shape& b) {
   return a.rank() == 4 && b.rank() == 4 && b == Shape{a[0], a[3], a[1], a[2]};
 }
 
-// Fills in the numbers and returns the sum of all differences. What is not finite in both is no difference here: its
-// origin is told apart.
+// Fills in the numbers and returns the sum of all differences. Elements that are not finite in both are not counted:
+// their origin is reported separately.
 double measure(const Tensor& a, const Tensor& b, bool moved, ValueDifference& value) {
   value.moved = moved;
   value.difference = 0;

@@ -19,7 +19,7 @@ struct PartName {
 constexpr PartName kParts[] = {
     {"training", DumpPart::training}, {"evaluation", DumpPart::evaluation}, {"prediction", DumpPart::prediction}};
 
-// A step is one batch, also where training accumulates several.
+// A step is one batch, even where training accumulates several.
 nn::TrainingOptions of_one_batch(nn::TrainingOptions training) {
   training.gradients.accumulate = 1;
   return training;
@@ -31,7 +31,7 @@ nn::Step step_for(const Subject& subject, DumpPart part) {
   return nn::build_training_step(subject.network, of_one_batch(subject.training), subject.seed);
 }
 
-// The next inputs: those of the file, or a batch of the part's data with a mask of its real rows.
+// The next inputs: those of the file, or a batch of the split's data with a mask of its real rows.
 class Inputs {
  public:
   Inputs(const Subject& subject, const DumpOptions& options) : subject_(subject) {
@@ -78,12 +78,12 @@ DumpReport write_dump(const std::string& path, const Subject& subject, const Dum
   if (trains) model.prepare_training(of_one_batch(subject.training));
   if (options.part == DumpPart::evaluation) model.prepare_evaluation();
   if (options.part == DumpPart::prediction) model.prepare_prediction();
-  // Known weights count as they are; else the model is as at the start of its run.
+  // Reference weights are loaded completely; else those with which the run would start.
   const bool known = !trains && !subject.reference.empty();
   const std::string& weights = known ? subject.reference : subject.restore_path;
   if (!weights.empty()) {
     const std::vector<std::string> exclude = known ? std::vector<std::string>{} : subject.restore_exclude;
-    // NaN among them is what one may look for.
+    // NaN among them is accepted: it may be what is being looked for.
     load_weights(model, weights,
                  {.exclude = exclude, .advice = "these are the weights of another set-up", .any_value = true});
   }

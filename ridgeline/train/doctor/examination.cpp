@@ -13,7 +13,7 @@
 namespace ridgeline::train {
 namespace {
 
-// Rows that known weights are asked about: the standard error of an accuracy is below 4 points.
+// Rows that known weights classify: the standard error of an accuracy is then below 4 points.
 constexpr std::int64_t kAskedRows = 192;
 
 // The op that reads both logits and labels and is not a gradient.
@@ -27,7 +27,7 @@ const Node* loss_node(const Graph& graph) {
   return nullptr;
 }
 
-// What the first op that reads a parameter computes with.
+// The first operand of the first op that reads a parameter.
 ValueId first_input_of(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),

@@ -1,7 +1,7 @@
 // ridgeline/train/doctor/examination.h
 //
-// What several checks need, made when the first one asks: a batch, the first step with all its values, the report about
-// the files, what known weights say about images. Borrows the subject. One thread.
+// What several checks need, made when first needed: a batch, the first step with all its values, the report about the
+// files, predictions of known weights. Borrows the subject. One thread.
 #pragma once
 
 #include <map>
@@ -18,13 +18,13 @@
 
 namespace ridgeline::train {
 
-// Columns of a batch, copies, under the names of the step's inputs.
+// Copies of a batch's columns, by the names of the step's inputs.
 using InputBatch = std::map<std::string, Tensor, std::less<>>;
 InputBatch copy_of(const data::Batch& batch, const nn::Network& network);
-// Binds the inputs that the program has; one that `batch` lacks is an Error that names it.
+// Binds the inputs of the program; one that `batch` lacks is an Error that names it.
 void bind_inputs(Program& program, const InputBatch& batch);
 
-// The model at the start of its run, in a session of its own.
+// The model at the start of its run, in its own session.
 struct StartedModel {
   // The step and the weights of `subject`, with this schedule instead of its own.
   StartedModel(const Subject& subject, const optim::Schedule& schedule, const PrecisionPolicy& precision);
@@ -34,7 +34,7 @@ struct StartedModel {
   std::vector<std::string> restored;  // parameters that came from subject.restore_path
 };
 
-// Its first step, every value of it.
+// Its first step, with all values.
 struct FirstStep {
   FirstStep(const Subject& subject, const PrecisionPolicy& precision, const InputBatch& batch);
 
@@ -43,15 +43,15 @@ struct FirstStep {
   std::vector<nn::TrainedParameter> trained;
   StepValues values;
   std::vector<ValueId> gradients;  // of `trained`, as the updates read them
-  // The op that makes probabilities and losses of logits and labels; null: the loss is another.
+  // The op that computes probabilities and losses from logits and labels; null: another kind of loss.
   const Node* loss = nullptr;
   ValueId first_input = kNoValue;  // what the first op with a parameter reads
 };
 
-// What weights that know the classes make of labelled images.
+// Predictions for labelled images by weights that know the classes.
 struct Recognition {
   std::vector<std::int64_t> labels, predicted;
-  std::vector<std::int64_t> predicted_swapped;  // with red and blue exchanged; empty: images have not three channels
+  std::vector<std::int64_t> predicted_swapped;  // with red and blue exchanged; empty without three channels
   std::int64_t classes = 0;
 };
 
@@ -60,12 +60,12 @@ class Examination {
   explicit Examination(const Subject& subject) : subject_(subject) {}
 
   const Subject& subject() const { return subject_; }
-  // The first one of training. An Error where there are no data.
+  // The first batch of training. An Error if there are no data.
   const InputBatch& batch();
   FirstStep& first_step();  // in f32
   // nullptr: no directory.
   const data::InspectReport* files();
-  // nullptr: `why` tells the reason.
+  // nullptr: `why` gives the reason.
   const Recognition* recognition(std::string& why);
   // The median height and width of the stored images; 0: unknown.
   std::pair<int, int> image_extent();

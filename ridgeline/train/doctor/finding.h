@@ -1,6 +1,7 @@
 // ridgeline/train/doctor/finding.h
 //
-// What the doctor says about a set-up: sentences with a level, check by check, as text and as JSON. Plain values.
+// The doctor's findings about a training set-up: sentences with a level, check by check, as text and as JSON. Plain
+// values.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ std::string_view name_of(FindingLevel level);
 
 struct Finding {
   FindingLevel level = FindingLevel::note;
-  std::string what;    // with the numbers that were seen
+  std::string what;    // with the observed numbers
   std::string advice;  // what to try; may be empty for notes
 };
 
@@ -34,17 +35,17 @@ struct CheckResult {
 struct ParameterRow {
   std::string name;
   double weight = 0, gradient = 0;  // root mean squares
-  double step = 0;                  // of the change in one step at the full rate, as a share of `weight`
+  double step = 0;                  // change in one step at the full rate, as a share of `weight`
 };
 
 struct Diagnosis {
   std::vector<CheckResult> checks;
   std::vector<ParameterRow> parameters;
 
-  bool sound() const;  // nothing is wrong
-  // The name of the first check that found something wrong; empty: none did.
+  bool sound() const;  // true if nothing is wrong
+  // The name of the first check that found something wrong; empty: none.
   std::string first_wrong() const;
-  // A line for each check and finding, one more for its advice, and a last one that sums up.
+  // A line for each check and finding, one more for its advice, and a summary at the end.
   std::string to_text() const;
   std::string to_json() const;
 };

@@ -12,7 +12,7 @@ namespace ridgeline::train {
 
 Subject subject_of(const Recipe& given, std::int64_t rows) {
   Recipe recipe = given;
-  // Its checks read which class an image is of, and a sample that is bad is found by `files`.
+  // The checks need the class of each image, and bad samples are found by `files`.
   recipe.mixup = recipe.cutmix = 0;
   recipe.class_weights = "none";
   recipe.bad_samples = {};

@@ -1,7 +1,7 @@
 // ridgeline/train/doctor/subject.h
 //
-// What the doctor looks at: a network, how it is trained, its data and the weights that there are. A plain value; a
-// recipe makes one, and so can a program with a network and data of its own.
+// What the doctor examines: a network, how it is trained, its data and existing weights. A plain value, made from a
+// recipe or by a program with its own network and data.
 #pragma once
 
 #include <memory>
@@ -25,20 +25,20 @@ struct Subject {
   std::uint64_t seed = 1;
   SessionOptions session = {};
   CompileOptions compile = {};
-  std::optional<data::Dataset> training_data;         // of batches, as the steps get them
+  std::optional<data::Dataset> training_data;         // of batches, as given to the steps
   std::optional<data::Dataset> validation_data = {};  // likewise
   bool raw_images = false;                            // flip and normalisation are ops of the step
-  int image_height = 0, image_width = 0;              // of the stored images; 0: as the files in data_dir say
-  std::shared_ptr<const data::FoundData> found = {};  // whose files are looked at; null: none are
-  bool upright = false;                               // pictures are turned as their Exif says
-  bool split_by_content = false;                  // training and validation are parts of one folder (validation_split)
+  int image_height = 0, image_width = 0;              // of the stored images; 0: found from the files in data_dir
+  std::shared_ptr<const data::FoundData> found = {};  // whose files are examined; null: none
+  bool upright = false;                               // pictures are turned upright by their Exif
+  bool split_by_content = false;                  // training and validation are splits of one folder (validation_split)
   std::string restore_path = {};                  // weights that the run starts from; empty: drawn ones
-  std::vector<std::string> restore_exclude = {};  // layers that it draws anew all the same
-  // Weights that know the classes: restore_path where its last layer is kept, or what the run has saved; empty: none.
+  std::vector<std::string> restore_exclude = {};  // layers that are nevertheless drawn anew
+  // Weights that know the classes: restore_path if its last layer is kept, or what the run has saved; empty: none.
   std::string reference = {};
 };
 
-// Steps of at most `rows` images, over the recipe's data; without data for random pixels.
+// Steps of at most `rows` images, over the recipe's data, or over random pixels if it has none.
 Subject subject_of(const Recipe& recipe, std::int64_t rows);
 
 }  // namespace ridgeline::train

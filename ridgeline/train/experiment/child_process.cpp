@@ -18,7 +18,7 @@
 namespace ridgeline::train {
 namespace {
 
-// In the child: nothing here but calls that are safe behind fork(). What fails is told through `errors`.
+// In the child: only calls that are safe after fork(). Failures are reported through `errors`.
 [[noreturn]] void run_program(char** words, const char* output, pid_t parent, int errors) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(128 + SIGTERM);  // it ended before it could be watched
@@ -30,7 +30,7 @@ namespace {
   ::_exit(127);
 }
 
-// Waits, and hands on what only this process was sent: Ctrl-C in a terminal reaches both.
+// Waits, and forwards signals that only this process got: Ctrl-C in a terminal reaches both.
 int wait_for(pid_t child, struct rusage& usage) {
   bool told = false;
   for (int status = 0;;) {

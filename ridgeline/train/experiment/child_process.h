@@ -13,8 +13,8 @@ struct ChildResult {
 };
 
 // Runs a program to its end with standard output and error in a file (made anew) and no standard input. Ctrl-C in a
-// terminal reaches the child, too, and is left to it; another interrupt() is handed on once, as SIGTERM. The child gets
-// SIGTERM also when this process ends, however that ends. An Error where it cannot be started.
+// terminal reaches the child directly; another interrupt() is passed on once, as SIGTERM. The child also gets SIGTERM
+// when this process ends, however it ends. An Error if it cannot be started.
 ChildResult run_child(const std::vector<std::string>& command, const std::string& output);
 
 }  // namespace ridgeline::train

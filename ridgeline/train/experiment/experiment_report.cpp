@@ -1,4 +1,4 @@
-// What an experiment showed, as tables: measured beside published, and the commands that make it again.
+// The results of an experiment as tables: measured beside published, and the commands that reproduce them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

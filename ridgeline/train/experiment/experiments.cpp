@@ -1,5 +1,5 @@
-// The experiments of the document, one entry each. Its own figures (one or eight Ascend 910, ImageNet) stand beside
-// those of a run: what can be compared are the relations.
+// The experiments of the document, one entry each. Its own figures (one or eight Ascend 910, ImageNet) are shown beside
+// those of a run; only the relations can be compared.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -16,7 +16,7 @@ struct StepTime {
   double milliseconds = std::nan(""), error = std::nan("");
 };
 
-// Images a step divided by images a second, from the run's own settings. The first line has the start in it.
+// Images a step divided by images a second, from the run's own settings. The first line includes the start-up.
 StepTime step_time(const RunLog& log) {
   double images = std::nan("");
   for (const auto& [name, value] : log.settings)
@@ -46,7 +46,7 @@ bool same_numbers(const RunLog& a, const RunLog& b) {
     for (const TrainPoint& p : log.steps) list.emplace_back(p.step, p.loss);
     return list;
   };
-  // Loops of other lengths write other lines: the steps that both have count.
+  // Loops of other lengths write other lines: only steps that both have are compared.
   const auto left = by_step(a), right = by_step(b);
   std::size_t shared = 0;
   for (const auto& [step, loss] : left) {
@@ -119,8 +119,8 @@ char relation_of_accuracy(const Measured& base, const Measured& other) {
   return paired ? sign(paired->mean, 0.5 + 2 * paired->error) : '?';
 }
 
-// Several seeds tell by themselves how much times scatter, lines of one run only within it: a run that was held up in
-// some of its lines would make everything equal.
+// Several seeds show how much times scatter; lines of one run show only the scatter within it, and a run that was
+// delayed in some lines would make everything equal.
 char relation_of_time(const Measured& base, const Measured& other) {
   const auto paired = paired_difference(base.milliseconds, other.milliseconds);
   if (!paired) return '?';

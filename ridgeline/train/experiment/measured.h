@@ -1,6 +1,6 @@
 // ridgeline/train/experiment/measured.h
 //
-// What the runs of an experiment left behind, by variant and seed, and how two variants compare. Plain values.
+// The results of an experiment's runs, by variant and seed, and how two variants compare. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace ridgeline::train {
 
-// The numbers of one variant, one a seed; NaN where a run left none.
+// The numbers of one variant, one for each seed; NaN if a run has none.
 struct Measured {
   std::vector<double> top_1, loss;   // accuracy in percent, loss of the last line
-  std::vector<double> milliseconds;  // the middle one of the lines' times of a step
+  std::vector<double> milliseconds;  // the median of the log lines' times of a step
   std::vector<double> time_error;    // standard error of that, from how the lines differ
   std::vector<double> seconds;       // of the whole process
   std::vector<std::optional<RunLog>> logs;
   std::int64_t peak_bytes = 0;
   std::string failure;
 };
-// Reads the logs; one entry a variant.
+// Reads the logs; one entry for each variant.
 std::vector<Measured> measure(const ExperimentResult& result);
 
 double mean(const std::vector<double>& values);
@@ -34,15 +34,16 @@ struct PairedDifference {
   std::size_t seeds = 0;
   std::string to_text(int digits) const;  // "+0.25 ± 0.10"
 };
-// Nothing where a value is missing.
+// nullopt if a value is missing.
 std::optional<PairedDifference> paired_difference(const std::vector<double>& base, const std::vector<double>& other);
 
-// '=', '<' or '>', or '?' where something is missing.
+// '=', '<' or '>', or '?' if something is missing.
 // Of accuracies: within 0.5 points and two standard errors they are equal.
 char relation_of_accuracy(const Measured& base, const Measured& other);
-// Of times of a step: within a twentieth and two standard errors, of the seeds or, of one seed, of its lines.
+// Of times of a step: equal within a twentieth and two standard errors, over the seeds or, for one seed, over its
+// lines.
 char relation_of_time(const Measured& base, const Measured& other);
-// Of last losses: to the bit, or within a hundredth and two standard errors.
+// Of last losses: equal to the bit, or within a hundredth and two standard errors.
 char relation_of_loss(const Measured& base, const Measured& other);
 
 // Whether all losses and evaluations that both have are the same to the bit, for every seed.

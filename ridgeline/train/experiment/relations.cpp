@@ -27,7 +27,7 @@ char relation_of(Quantity quantity, const Measured& base, const Measured& other)
   return relation_of_time(base, other);
 }
 
-// The figures behind the word.
+// The numbers behind a relation.
 std::string figures(Quantity quantity, const Measured& base, const Measured& other) {
   if (quantity == Quantity::time)
     return fmt::format("{:.1f} ms beside {:.1f}", mean(other.milliseconds), mean(base.milliseconds));
@@ -59,7 +59,7 @@ ReportTable relations(const Experiment& experiment, const std::vector<Measured>&
     const char* what = claim.quantity == Quantity::time       ? "batch time"
                        : claim.quantity == Quantity::accuracy ? "accuracy"
                                                               : "loss";
-    // A time has the lines of its run behind it; an accuracy of one seed has nothing that tells it from chance.
+    // A time is based on many lines of its run; an accuracy of one seed may be chance.
     const bool by_chance = claim.quantity != Quantity::time && of->top_1.size() < 2 && !same_numbers(*against, *of);
     const char here = by_chance ? '?' : relation_of(claim.quantity, *against, *of);
     const bool same = here == claim.relation;

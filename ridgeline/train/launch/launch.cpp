@@ -28,7 +28,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// "NAME=value" of this process, with the rank's in their place.
+// "NAME=value" of this process, replaced by the rank's where it has its own.
 std::vector<std::string> environment_of(const PlannedRank& rank) {
   std::map<std::string, std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -94,7 +94,7 @@ void append_line(const std::string& path, const std::string& line) {
   if (!written) throw Error(fmt::format("[launch] cannot write {}: {}", printable(path), ::strerror(errno)));
 }
 
-// Those that still run, by process.
+// The processes that still run.
 class Running {
  public:
   ~Running() {
@@ -106,7 +106,7 @@ class Running {
   void signal_all(int signal) const {
     for (const auto& [process, index] : left_) ::kill(process, signal);
   }
-  // The index of one that has ended and its status; false where none has.
+  // The index of one that has ended and its status; false where all run.
   bool take_ended(std::size_t& index, int& status) {
     for (const auto& [process, i] : left_) {
       if (::waitpid(process, &status, WNOHANG) != process) continue;
@@ -121,7 +121,7 @@ class Running {
   std::map<pid_t, std::size_t> left_;
 };
 
-// What ranks that have not met yet are told of one that has ended, if it has not told them itself.
+// Tells ranks that have not joined yet about one that has ended, if it has not done so itself.
 class Refusals {
  public:
   explicit Refusals(const LaunchPlan& plan) : plan_(plan) {}
@@ -140,7 +140,7 @@ class Refusals {
   const LaunchPlan& plan_;
 };
 
-// How a rank has ended, and what it said last where that is why.
+// How a rank has ended, and its last line where that is the reason.
 std::string described(int code, const std::string& output) {
   if (code == 0) return "train success";
   if (code == kInterruptedCode) return fmt::format("train interrupted (exit code {})", code);
@@ -183,7 +183,7 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
       say(fmt::format("{}: {}", end.name, described(end.code, plan.ranks[index].output)));
       if (end.code != 0) refusals.leave(plan.ranks[index].rank, described(end.code, plan.ranks[index].output));
       append_line(plan.ranks[index].output, end.code == 0 ? "turing train success\n" : "turing train fail\n");
-      // Who ends as it was told, or in time, has not failed: others may need longer, to save.
+      // A rank that ends on request, or in time, has not failed: others may need longer, to save.
       if (end.code != 0 && end.code != kInterruptedCode && !failed) {
         failed = true;
         first_failure = Clock::now();

@@ -19,7 +19,7 @@
 namespace ridgeline::train {
 namespace {
 
-// A machine's own servers: more than it has devices would be of no use.
+// Servers on one machine: more than its devices would be of no use.
 constexpr int kMostServers = comm::kDevicesPerServer;
 
 [[noreturn]] void fail(const std::string& message) { throw Error("[launch] " + message, ErrorKind::usage); }
@@ -66,13 +66,13 @@ std::string new_job_id() {
   return fmt::format("{}-{}", std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), ::getpid());
 }
 
-// Variables by which another launcher says who a process is.
+// Variables by which other launchers number their processes.
 std::vector<std::string> of_launchers() {
   return {"RANK_TABLE_FILE", "POD_NAME",      "CM_CHIEF_IP",   "CM_WORKER_SIZE", "MS_ROLE",   "MS_SERVER_NUM",
           "MS_WORKER_NUM",   "MS_SCHED_HOST", "MS_SCHED_PORT", "MS_SCHED_NUM",   "MS_NODE_ID"};
 }
 
-// In place of the numbers among ranks: who a worker or a server is.
+// Instead of a rank's numbers: the role and number of a worker or a server.
 void make_member(PlannedRank& planned, const LaunchOptions& o, const char* role, int number, int workers) {
   std::erase_if(planned.variables, [](const auto& v) { return v.first == "RANK_ID" || v.first == "RANK_SIZE"; });
   planned.removed.insert(planned.removed.end(), {"RANK_ID", "RANK_SIZE"});

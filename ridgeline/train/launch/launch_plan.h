@@ -1,7 +1,7 @@
 // ridgeline/train/launch/launch_plan.h
 //
-// What a launcher starts: a process for each device of this machine and each parameter server, with the variables that
-// tell it who it is, its cores and its folder.
+// A launch plan: what a launcher starts. A process for each device of this machine and each parameter server, with
+// environment variables that identify it, its cores and its folder.
 #pragma once
 
 #include <optional>
@@ -13,31 +13,31 @@
 
 namespace ridgeline::train {
 
-// Where the launcher itself is the scheduler of workers and servers.
+// The scheduler's address if the launcher itself is the scheduler of workers and servers.
 inline constexpr const char* kSchedulerHost = "127.0.0.1";
 
 struct LaunchOptions {
   int ranks = 0;                // 0: as many as the table has, 1 without a table
-  int servers = 0;              // parameter servers beside them, which are workers then; 0: none
-  std::string rank_table = "";  // "": RANK_TABLE_FILE is not looked at, ranks are numbered from 0
-  std::string server = "";      // of the table, whose ranks are started: needed where it has several
+  int servers = 0;              // parameter servers in addition to the ranks, which are then workers; 0: none
+  std::string rank_table = "";  // "": RANK_TABLE_FILE is ignored, ranks are numbered from 0
+  std::string server = "";      // the server of the table whose ranks are started: required if it has several
   std::string results = "results";
-  std::string job_id = "";  // "": one that no other run of this machine has
+  std::string job_id = "";  // "": a new one, unique on this machine
   bool bind_cores = true;   // each rank runs on its share of the cores
-  // Where mpirun has started this process: which rank it is, and that one alone is planned. Cores are mpirun's affair.
+  // If mpirun has started this process: its rank; only that one is planned. mpirun then handles cores.
   std::optional<comm::RankIdentity> by_mpirun = std::nullopt;
 };
 
 struct PlannedRank {
   int rank = 0;
-  int device = 0;          // of a server its number
+  int device = 0;          // for a server its number
   std::string name;        // "rank 0", "worker 0", "server 0"
   std::string described;   // "rank 0 of 2, device 0"
-  std::string folder;      // RESULTS/<ranks>p/<device> or .../server_<number>, absolute; where the process runs
+  std::string folder;      // RESULTS/<ranks>p/<device> or .../server_<number>, absolute; the process's working folder
   std::string output;      // folder/train_<device>.log: what it prints
   std::vector<int> cores;  // empty: all
   std::vector<std::pair<std::string, std::string>> variables;
-  std::vector<std::string> removed;  // variables of this process that would say otherwise who it is
+  std::vector<std::string> removed;  // variables of this process that would identify it wrongly
 };
 
 struct LaunchPlan {
@@ -47,11 +47,11 @@ struct LaunchPlan {
   std::string note;  // why cores are not bound; else ""
 };
 
-// Reads the table (a missing one is an Error that names the path) and decides everything; starts and makes nothing.
+// Reads the table (a missing one is an Error that names the path) and decides everything; starts and creates nothing.
 // `cores` are those that this process may use: rank i of n gets those from i * size / n to (i + 1) * size / n.
 LaunchPlan plan_launch(const LaunchOptions& options, const std::vector<int>& cores);
 
-// Where the workers and servers of a plan find their scheduler, on this machine.
+// Tells the workers and servers of a plan where their scheduler is, on this machine.
 void set_scheduler(LaunchPlan& plan, int port);
 
 // The cores of this process's affinity mask.

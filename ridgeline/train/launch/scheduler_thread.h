@@ -14,7 +14,7 @@ namespace ridgeline::train {
 
 class SchedulerThread {
  public:
-  // Listens at a free port of this machine. `say` is called from the thread, too.
+  // Listens at a free port of this machine. `say` is also called from that thread.
   SchedulerThread(const LaunchOptions& options, const OptionalFunction<void(const std::string&)>& say);
   ~SchedulerThread();
   SchedulerThread(const SchedulerThread&) = delete;

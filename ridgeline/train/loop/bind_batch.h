@@ -1,6 +1,7 @@
 // ridgeline/train/loop/bind_batch.h
 //
-// A batch's tensors to the arguments of a step. Nothing is copied: they must live as long as the program may read them.
+// Binds a batch's tensors to the arguments of a step, without a copy: they must live as long as the program may read
+// them.
 #pragma once
 
 #include "ridgeline/compile/run/program.h"
@@ -8,7 +9,7 @@
 
 namespace ridgeline::train {
 
-// `flip`: where raw images are mirrored by the step; else null.
+// `flip`: if the step mirrors raw images; else null.
 inline void bind_batch(Program& program, const Tensor& images, const Tensor& labels, const Tensor* flip = nullptr) {
   program.bind(nn::kImagesInput, images);
   program.bind(nn::kLabelsInput, labels);

@@ -30,12 +30,12 @@ const std::string& column_of(const std::string& input, const std::vector<nn::Inp
 
 namespace {
 
-// Slots that keep data workers, the queue and the copies of two sets of inputs from waiting for each other.
+// So many slots that data workers, the queue and the copies of two sets of inputs do not wait for each other.
 constexpr std::int64_t kSlots = 5;
 
 }  // namespace
 
-// The way of batches to a device: slots in pinned memory, and the queue that fills itself with them.
+// Takes batches to a device: slots in pinned memory, and the queue that fills itself with them.
 class DatasetFeed::Queue {
  public:
   Queue(const data::Dataset& dataset, data::IteratorOptions options, Device& device)
@@ -65,7 +65,7 @@ class DatasetFeed::Queue {
   }
 
  private:
-  // A batch and the memory of its slot, which goes last.
+  // A batch and the memory of its slot, which is released last.
   struct HeldBatch {
     std::shared_ptr<PinnedSlots> slots;
     data::Batch batch;

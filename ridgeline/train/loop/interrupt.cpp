@@ -69,7 +69,7 @@ InterruptGuard::~InterruptGuard() {
   set_interrupted(false);
 }
 
-// A handler, as programs that are started inherit what is ignored and not what is handled.
+// A handler, since child programs inherit ignored signals but not handlers.
 PipeGuard::PipeGuard() {
   struct sigaction action {};
   action.sa_handler = nothing;

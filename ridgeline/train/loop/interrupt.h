@@ -1,8 +1,8 @@
 // ridgeline/train/loop/interrupt.h
 //
-// What asks a run to stop, as a flag: Ctrl-C, SIGTERM, SIGHUP (a terminal that is closed), SIGUSR1 (queues send it
-// before they end a job), a log that nobody reads any more, a limit of time. The loop finishes its step, saves and
-// leaves.
+// The flag that asks a run to stop, set by Ctrl-C, SIGTERM, SIGHUP (a terminal that is closed), SIGUSR1 (queues send it
+// before they end a job), a log that nobody reads any more, or a time limit. The loop finishes its step, saves and
+// ends.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,10 @@
 namespace ridgeline::train {
 
 // While alive, SIGINT, SIGTERM, SIGHUP and SIGUSR1 set the flag instead of ending the process; a SIGHUP that is ignored
-// (nohup) stays so. A second Ctrl-C, and a second signal of the same sender, ends the process at once: a queue and a
-// launcher that both hand one on mean the same request. The flag and the limit of time are clear when the first guard
-// begins and when the last one ends, so that one run stopped does not stop the next; within another guard they stay, as
-// the user asked the whole of it to stop. Guards of several threads are within each other: a signal stops all of their
-// runs.
+// (nohup) stays so. A second Ctrl-C, and a second signal of the same sender, ends the process at once; signals of a
+// queue and of a launcher count as one request. The flag and the time limit are cleared when the first guard begins and
+// when the last one ends, so that a stopped run does not stop the next; nested guards do not clear them, since the user
+// asked to stop the whole. Guards of several threads count as nested: a signal stops all of their runs.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -24,8 +23,8 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 };
 
-// While alive, writing into a pipe that nobody reads is an error of that write and does not end the process; programs
-// that it starts are not concerned. Every InterruptGuard is one, too. Guards end in the reverse order. One thread.
+// While alive, writing into a pipe that nobody reads is an error of that write and does not end the process; child
+// processes are not affected. Every InterruptGuard is also a PipeGuard. Guards end in reverse order. One thread.
 class PipeGuard {
  public:
   PipeGuard();
@@ -37,16 +36,16 @@ class PipeGuard {
   struct sigaction before_;
 };
 
-// True once somebody has asked to stop or the time is over, until the last guard ends. Any thread.
+// True from a request to stop, or the end of the time limit, until the last guard ends. Any thread.
 bool interrupted();
-// Which signal it was; 0: none, set_interrupted() was called or the time is over.
+// The signal that asked to stop; 0: set_interrupted() or the time limit did.
 int interrupting_signal();
-// Asks to stop, as a signal would; false clears the flag and the limit. Any thread.
+// Asks to stop, as a signal would; false clears the flag and the time limit. Any thread.
 void set_interrupted(bool value);
 
 // From then on interrupted() is true. Any thread.
 void set_time_limit(std::chrono::steady_clock::time_point end);
-// Whether the time limit has asked to stop, and nobody else.
+// Whether only the time limit has asked to stop.
 bool out_of_time();
 
 }  // namespace ridgeline::train

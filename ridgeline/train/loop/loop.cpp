@@ -128,7 +128,7 @@ void Loop::run_to(std::int64_t stop) {
   } else if (data_error_) {
     context_.reason_ = StopReason::bad_data;
   } else if (model.session().stop_flag() || (ranks_.size() == 1 && interrupted())) {
-    // Several ranks agree on that in front of the next run: a signal reaches them at different moments.
+    // Several ranks agree on that before the next run: a signal reaches them at different moments.
     context_.stop(out_of_time() ? StopReason::out_of_time : StopReason::interrupted);
   }
   RIDGELINE_CHECK(done == runs || context_.stopping(), "the loop ended early");
@@ -136,7 +136,7 @@ void Loop::run_to(std::int64_t stop) {
 
 // Binds the next batch; the previous one goes back to its owner. False: the run stops here.
 bool Loop::feed() {
-  // What several ranks have accumulated of a step is each one's own: they end behind whole steps.
+  // Within a step each rank has its own sums, so they end only after complete steps.
   const bool may_stop = ranks_.size() == 1 || (begun_ + runs_fed_) % context_.model_.runs_per_step() == 0;
   constexpr int kOutOfTime = 1, kInterrupted = 2;
   const int own = out_of_time() ? kOutOfTime : interrupted() ? kInterrupted : 0;
@@ -151,8 +151,8 @@ bool Loop::feed() {
   return true;
 }
 
-// Behind each run that has come to its end; false: no other is begun. The same on all ranks, as losses and gradients
-// are. What a device does behind the host is known some runs later.
+// After each run that has finished; false: no other is started. The same on all ranks, because losses and gradients
+// are. What an asynchronous device did is known some runs later.
 bool Loop::done() {
   note_run();
   if (fault_ != StopReason::none) {
@@ -165,7 +165,7 @@ bool Loop::done() {
   return fault_ == StopReason::none;
 }
 
-// Where one rank has no batch, none runs the step, and those that have one give it back.
+// Where one rank has no batch, none runs the step, and the others return theirs.
 bool Loop::bind_batch() {
   constexpr int kBound = 0, kNoData = 1, kBroken = 2;  // and the rank
   int end = kBound;
@@ -184,12 +184,12 @@ bool Loop::bind_batch() {
   return false;
 }
 
-// Counts the run that has come to its end.
+// Counts the run that has finished.
 void Loop::note_run() {
   ++runs_noted_;
   context_.torn_ = runs_noted_ < runs_fed_;
   if (watches_overflows_) {
-    // A run in the middle of a step says again what the step before came to.
+    // A run in the middle of a step repeats the result of the step before.
     const double overflows = context_.value(nn::kOverflowsResult);
     if (overflows > overflows_ && context_.model_.skips_overflows()) ++context_.skipped_steps_;
     overflows_ = overflows;
@@ -202,13 +202,13 @@ void Loop::note_run() {
   *context_.live_step_ = context_.step_ + runs_noted_ / context_.model_.runs_per_step();
 }
 
-// Of the run that was noted last. Costs nothing: what it returned lies in the host's memory.
+// For the last counted run. Costs nothing: its returned values are in the host's memory.
 StopReason Loop::fault() const {
   if (!context_.has_outputs_) return StopReason::none;
   if (watches_overflows_) {
     const double overflows = context_.value(nn::kOverflowsResult);
     if (overflows > optim::kMostOverflows) return StopReason::overflows;
-    // A step that overflowed changed nothing; of one that is not over yet it is not known.
+    // A step that overflowed changed nothing; for an unfinished one this is not known.
     const bool begun = (begun_ + runs_noted_) % context_.model_.runs_per_step() != 0;
     if (overflows > 0 || begun) return StopReason::none;
   }
@@ -232,8 +232,8 @@ std::int64_t Loop::next_stop(std::span<Callback* const> callbacks) const {
     }
     stop = std::min(stop, wanted);
   }
-  // Ranks have not all the same callbacks (one of them writes), and what they exchange where loops end must meet: the
-  // shortest loop is everybody's.
+  // Ranks have different callbacks (one of them writes), but must end loops together for their exchanges: the shortest
+  // loop counts for all.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   return step - ranks_.largest(-static_cast<int>(std::min(stop - step, kMost)));
 }

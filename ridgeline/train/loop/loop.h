@@ -1,10 +1,11 @@
 // ridgeline/train/loop/loop.h
 //
-// Runs the steps of a model: batches from a feed into the compiled step, in loops of several steps without the host
-// that are cut where a callback wants the host, so that nothing depends on their length. Owns nothing beyond run().
+// The training loop: runs the steps of a model with batches from a feed, in loops of several steps without the host.
+// These are cut where a callback needs the host, so that results do not depend on their length. Owns nothing beyond
+// run().
 //
-// Of several ranks all end their loops together, and all stop behind the same step, whichever of them is stopped: an
-// interrupt waits for the end of a step of several batches.
+// Several ranks end their loops together, and all stop after the same step, whichever of them is stopped: an interrupt
+// waits for the end of a step of several batches.
 //
 //   Model model(session, network);
 //   model.prepare_training({.optimizer = optim::Adam{}, .schedule = optim::Constant{1e-3}});
@@ -24,10 +25,10 @@
 namespace ridgeline::train {
 
 struct LoopOptions {
-  std::int64_t total_steps = 0;  // the run ends behind this step, whichever it began at
+  std::int64_t total_steps = 0;  // the run ends after this step, whichever it began at
   std::int64_t steps_per_epoch = 1;
-  std::int64_t loop = 100;    // most steps without the host, on the grid of its multiples
-  bool cut_at_epochs = true;  // whether loops end where epochs do; else epoch_end comes behind the loop that ends it
+  std::int64_t loop = 100;    // largest number of steps without the host; loops end at multiples of it
+  bool cut_at_epochs = true;  // whether loops end where epochs do; else epoch_end comes after the loop that passes it
   // A loss that is not finite ends the run at its step with an Error.
   bool stop_if_not_finite = true;
 };
@@ -37,11 +38,11 @@ class Loop {
   // The model's training must be prepared.
   Loop(Model& model, Feed& feed, const LoopOptions& options);
 
-  // From the model's global_step to the last step, or until somebody stops it: a callback, set_interrupted(), a limit
-  // of time, the end of the data. What the feed throws, a loss that is not finite, and overflows without end are thrown
-  // on when step_end was called for the steps before. Returns the context as it is at the end, which outlives the loop.
-  // A run that was stopped goes on when it is called again. The model keeps where its data stand, for feeds that others
-  // make of them. A callback that is null is an Error with the line.
+  // Runs from the model's global_step to the last step, or until it is stopped: by a callback, set_interrupted(), a
+  // time limit, or the end of the data. Exceptions of the feed, a loss that is not finite, and too many overflows are
+  // thrown after step_end was called for the steps before. Returns the final context, which outlives the loop. A
+  // stopped run continues when this is called again. The model keeps the position in its data, for later feeds of the
+  // same data. A callback that is null is an Error with the line.
   RunContext run(std::span<Callback* const> callbacks,
                  const std::source_location& at = std::source_location::current());
   RunContext run(std::initializer_list<Callback*> callbacks,
@@ -65,13 +66,13 @@ class Loop {
   RunContext context_;
   Ranks ranks_;
   bool watches_overflows_ = false;
-  double overflows_ = 0;                        // in a row, behind the last run
-  std::int64_t begun_ = 0;                      // runs of its first step that were done before the running loop
-  std::int64_t runs_fed_ = 0, runs_noted_ = 0;  // of the running loop
-  StopReason fault_ = StopReason::none;         // of the first run of it that had one
-  double fault_value_ = 0;                      // what was wrong there: the loss, or how many overflows
-  std::int64_t runs_behind_fault_ = 0;          // that were given to the device before it was known
-  std::exception_ptr data_error_;               // thrown on when the steps before it are dealt with
+  double overflows_ = 0;                        // in a row, after the last run
+  std::int64_t begun_ = 0;                      // runs of the first step that were done before the current loop
+  std::int64_t runs_fed_ = 0, runs_noted_ = 0;  // of the current loop
+  StopReason fault_ = StopReason::none;         // of its first run with a fault
+  double fault_value_ = 0;                      // the faulty loss, or the number of overflows
+  std::int64_t runs_behind_fault_ = 0;          // runs given to the device before the fault was known
+  std::exception_ptr data_error_;               // thrown when the steps before it are finished
 };
 
 }  // namespace ridgeline::train

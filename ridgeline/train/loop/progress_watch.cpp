@@ -11,7 +11,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kFewSteps = 3;
-// What counts for the rate of the bar: about the last so many seconds.
+// The bar's rate is over about the last so many seconds.
 constexpr double kMemory = 10;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
@@ -41,7 +41,7 @@ void ProgressWatch::tell(double seconds_left, std::int64_t steps_left) {
 void ProgressWatch::watch() {
   const auto begin = Clock::now();
   std::int64_t seen = step_->load();
-  // The first step, which touches everything for the first time, does not count for the rate.
+  // The first step, which touches all memory for the first time, does not count for the rate.
   std::int64_t from_step = -1;
   Clock::time_point from;
   std::unique_lock lock(mutex_);

@@ -1,7 +1,7 @@
 // ridgeline/train/loop/progress_watch.h
 //
-// Says how far a loop is while it runs. The loop counts its steps in memory and goes on; a thread of this object reads
-// the counter now and then, moves the bar, and tells once how long a long run will take. Borrows the log.
+// Shows how far a loop is while it runs. The loop counts its steps in memory; a thread of this object reads the counter
+// from time to time, moves the progress bar, and says once how long a long run will take. Borrows the log.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@ namespace ridgeline::train {
 struct ProgressOptions {
   std::int64_t total_steps = 0;
   std::int64_t batch_size = 1;  // images a step
-  double period = 0.25;         // seconds between two looks
-  double settle = 5;            // seconds before the estimate is told; a few steps must be done as well
-  double long_run = 120;        // seconds left: of shorter runs nothing is told
+  double period = 0.25;         // seconds between two readings
+  double settle = 5;            // seconds before the estimate is given; a few steps must also be done
+  double long_run = 120;        // seconds left; no estimate for shorter runs
 };
 
 class ProgressWatch {
@@ -31,7 +31,7 @@ class ProgressWatch {
   ProgressWatch(const ProgressWatch&) = delete;
   ProgressWatch& operator=(const ProgressWatch&) = delete;
 
-  // "about 12 min for the 1000 steps left" into the log: once for this object, and only if it is long. Any thread.
+  // Logs "about 12 min for the 1000 steps left": once, and only if it is long. Any thread.
   void tell(double seconds_left, std::int64_t steps_left);
 
  private:

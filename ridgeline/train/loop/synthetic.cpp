@@ -11,7 +11,7 @@ namespace ridgeline::train {
 
 namespace {
 
-// to[i] = value(word i%4 of Philox block i/4): the team fills its parts side by side.
+// to[i] = value(word i%4 of Philox block i/4): the team fills it in parallel.
 template <class T, class F>
 void fill(std::span<T> to, PhiloxKey key, F&& value) {
   const auto count = static_cast<std::int64_t>(to.size());

@@ -1,7 +1,7 @@
 // ridgeline/train/loop/synthetic.h
 //
-// --synthetic: one fixed batch of random pixels and labels, so that a run shows what the compiled step does without any
-// input. Random, not constant: some processors compute faster on zeros. One thread.
+// --synthetic: one fixed batch of random pixels and labels, so that a run measures the compiled step without any input.
+// Random, not constant: some processors compute faster on zeros. One thread.
 #pragma once
 
 #include "ridgeline/nn/training_step.h"
@@ -11,8 +11,8 @@ namespace ridgeline::train {
 
 class SyntheticBatch : public Feed {
  public:
-  // `device`: that programs run on, from whose pinned memory it copies where its own is not the host's; null: the
-  // host's. It must outlive the batch.
+  // `device`: on which programs run; if it has its own memory, the batch is in memory pinned for it. null: the host's.
+  // It must outlive the batch.
   SyntheticBatch(const nn::StepOptions& options, std::int64_t num_classes, std::uint64_t seed,
                  Device* device = nullptr);
   void bind(Program& program) const;

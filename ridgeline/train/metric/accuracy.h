@@ -7,7 +7,7 @@
 
 namespace ridgeline::train {
 
-// Of rows whose first largest logit is the label's.
+// The share of rows whose first largest logit is the label's.
 class Accuracy : public Metric {
  public:
   explicit Accuracy(ClassifierNames names = {}) : Metric(2), names_(std::move(names)) {}
@@ -18,7 +18,8 @@ class Accuracy : public Metric {
   ClassifierNames names_;
 };
 
-// Of rows in which fewer than k logits are greater than the label's: ties count as hits, as in TensorFlow's in_top_k.
+// The share of rows in which fewer than k logits are greater than the label's: ties count as hits, as in TensorFlow's
+// in_top_k.
 class TopK : public Metric {
  public:
   explicit TopK(std::int64_t k, ClassifierNames names = {});

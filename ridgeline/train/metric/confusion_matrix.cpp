@@ -41,7 +41,7 @@ Tensor ConfusionMatrix::value() const {
   return Tensor::of(sums_, {extent, extent});
 }
 
-// Hits, then what they are a share of.
+// Hits, then their totals.
 ClassShare::ClassShare(std::int64_t classes, Of of, ClassifierNames names)
     : Metric(2 * checked_classes(classes)), classes_(checked_classes(classes)), of_(of), names_(std::move(names)) {}
 

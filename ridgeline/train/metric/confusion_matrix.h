@@ -1,14 +1,14 @@
 // ridgeline/train/metric/confusion_matrix.h
 //
-// How often each class is taken for which, and what follows from it for each class. A row with a logit that is not
-// finite is taken for none.
+// How often each class is predicted as which, and measures of each class from that. A row with a logit that is not
+// finite counts as no class.
 #pragma once
 
 #include "ridgeline/train/metric/metric.h"
 
 namespace ridgeline::train {
 
-// f64[classes, classes]: rows of one label in a row, by the class that they are taken for.
+// f64[classes, classes]: a row for each label, a column for each predicted class.
 class ConfusionMatrix : public Metric {
  public:
   explicit ConfusionMatrix(std::int64_t classes, ClassifierNames names = {});
@@ -20,11 +20,11 @@ class ConfusionMatrix : public Metric {
   ClassifierNames names_;
 };
 
-// f64[classes]: hits, rows of the class and rows that are taken for it are what it counts.
+// f64[classes]; computed from the hits, the rows of each class and the rows predicted as it.
 class ClassShare : public Metric {
  public:
   void update(const MetricBatch& batch) override;
-  // 0 for a class that has none.
+  // 0 for a class without such rows.
   Tensor value() const override;
 
  protected:

@@ -1,7 +1,7 @@
 // ridgeline/train/metric/metric.h
 //
-// What an evaluation measures: clear(), update() with each batch, value(). All that a metric keeps are sums over rows,
-// so those of several parts of a data set, or of several ranks, are added up by adding sums(). One thread.
+// What an evaluation measures: clear(), update() with each batch, value(). A metric keeps only sums over rows, so
+// metrics over several subsets of a data set, or over several ranks, are combined by adding sums(). One thread.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@
 
 namespace ridgeline::train {
 
-// A batch behind the evaluation step. Views: valid until the next step.
+// A batch after the evaluation step. Views: valid until the next step.
 struct MetricBatch {
   std::map<std::string, Tensor, std::less<>> inputs;   // that the step read, by its names
   std::map<std::string, Tensor, std::less<>> outputs;  // that it returned: sums f32[], or a row for each of the batch
   Tensor mask;                                         // u8 [N]: 0 for rows that do not count
 
-  // Errors for an unknown name list those that there are.
+  // Errors for an unknown name list the known ones.
   const Tensor& input(std::string_view name) const;
   const Tensor& output(std::string_view name) const;
 };
-// Made of `batch` and of what the program returned last.
+// Made from `batch` and the program's last results.
 MetricBatch metric_batch(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns);
 
 class Metric {
@@ -36,7 +36,7 @@ class Metric {
   virtual ~Metric() = default;
   void clear() { sums_.assign(sums_.size(), 0); }
   virtual void update(const MetricBatch& batch) = 0;
-  // f64: [] for one number, [classes] for one a class, ... An Error where no row was counted.
+  // f64: [] for one number, [classes] for one per class, ... An Error if no row was counted.
   virtual Tensor value() const = 0;
   std::span<double> sums() { return sums_; }
 
@@ -48,12 +48,12 @@ class Metric {
 // Where class scores and labels of a classifier are.
 struct ClassifierNames {
   std::string logits = "logits";  // of what the evaluation returns, [N, classes]
-  std::string labels = "labels";  // of its inputs, [N]; or [N, classes], shares of which the largest counts
+  std::string labels = "labels";  // of its inputs, [N]; or [N, classes], where the largest counts
 };
 // Calls `row(logits, label)` for each row that counts. A label outside the classes is an Error.
 void for_each_row(const MetricBatch& batch, const ClassifierNames& names,
                   const GivenFunction<void(std::span<const double> logits, std::size_t label)>& row);
-// The first largest; logits.size() where one is not finite: then nothing is recognised.
+// The index of the first largest; logits.size() if one is not finite: then no class is predicted.
 std::size_t predicted_class(std::span<const double> logits);
 // a / b; an Error for b = 0.
 double share(double a, double b);

@@ -1,6 +1,6 @@
 // ridgeline/train/metric/table.h
 //
-// The metrics by name, as MindSpore calls them, and their values as text.
+// The metrics by MindSpore's names, and their values as text.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ struct NamedMetric {
 std::vector<NamedMetric> metrics_named(const std::vector<std::string>& names, std::int64_t classes);
 void check_metric_names(const std::vector<std::string>& names);
 
-// "recall: mean 0.9312; circle 0.9500, square 0.9124": one line for numbers and for classes, a line a row for matrices.
-// Of more than 20 classes the ten lowest, and of a matrix the ten largest off its diagonal.
+// "recall: mean 0.9312; circle 0.9500, square 0.9124": one line for numbers and for classes, one line per row for
+// matrices. With more than 20 classes only the ten lowest, and of a matrix the ten largest off its diagonal.
 std::vector<std::string> metric_lines(const std::string& name, const Tensor& value,
                                       const std::vector<std::string>& class_names);
 

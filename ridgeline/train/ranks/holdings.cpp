@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kAll = -1, kNothing = -2, kRun = -3;
 
-// The axis along which the step has a part of the value; kAll, kNothing; kRun: a run of its elements.
+// The axis along which the step shards the value; kAll, kNothing; kRun: a range of its elements.
 int division_of(const ParameterSpec& spec, const Graph& step, std::int64_t ranks) {
   const ValueId id = step.find_argument(spec.name);
   if (id == kNoValue) return kNothing;
@@ -26,7 +26,7 @@ int division_of(const ParameterSpec& spec, const Graph& step, std::int64_t ranks
   return kAll;
 }
 
-// Elements in front of, along and behind an axis.
+// Elements before, along and after an axis.
 struct Axes {
   std::int64_t outer = 1, extent = 1, inner = 1;
   Axes(const Shape& shape, int axis) {
@@ -34,7 +34,7 @@ struct Axes {
   }
 };
 
-// A rank's run of the elements, filled up with zeros (graph/pass/shard_updates.h).
+// A rank's range of the elements, padded with zeros (graph/pass/shard_updates.h).
 Tensor run_of(const Tensor& whole, std::int64_t rank, std::int64_t ranks) {
   const std::int64_t count = shard_elements(whole.elements(), ranks);
   const std::int64_t begin = std::min(rank * count, whole.elements());

@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kLarge = 8 << 20;
 constexpr int kSmallCalls = 51, kLargeCalls = 7;
 
-// The middle one of some gathers of `bytes` in all.
+// The median time of some gathers of `bytes` in all.
 double gather_seconds(comm::Communicator& ranks, std::int64_t bytes, int calls) {
   const std::int64_t own = std::max<std::int64_t>(1, bytes / ranks.size());
   std::vector<char> mine(static_cast<std::size_t>(own), 1), all(mine.size() * static_cast<std::size_t>(ranks.size()));
@@ -60,7 +60,7 @@ RankRates rates_of(const comm::Cluster& cluster, const RankRates& device) {
     const double steps = cluster.ranks() - 1.0, entered = std::min<double>(steps, cluster.nodes);
     rates.exchange_latency = ((steps - entered) * cluster.inside.seconds + entered * cluster.between.seconds) / steps;
   }
-  // As comm/model/all_reduce_cost.h has it: along each node's chain, then from node to node.
+  // As in comm/model/all_reduce_cost.h: along each node's chain, then from node to node.
   rates.tree_seconds = (cluster.ranks_per_node - 1) * cluster.inside.seconds;
   if (network) rates.tree_seconds += std::ceil(std::log2(cluster.nodes)) * cluster.between.seconds;
   rates.call_seconds = cluster.call_seconds;

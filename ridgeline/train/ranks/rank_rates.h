@@ -1,7 +1,7 @@
 // ridgeline/train/ranks/rank_rates.h
 //
-// How fast the ranks of a run compute and exchange, for plans that go by cost: measured, or those of a cluster that is
-// not here. Functions only.
+// How fast the ranks of a run compute and exchange, for divisions that are chosen by cost: measured, or those of a
+// modelled cluster. Functions only.
 #pragma once
 
 #include "ridgeline/comm/communicator.h"
@@ -13,13 +13,13 @@ namespace ridgeline::train {
 
 inline constexpr const char* kMeasuredRates = "measured";
 
-// Of the slowest rank, each on its device, the same on all: what arithmetic, memory and exchanges of a few bytes and of
-// 8 MiB usually do, not at their best, while all ranks measure the same at once; so what else runs on the machine
-// counts, and ranks that share a core. Takes one to two seconds; on the compute team of the calling thread.
+// The rates of the slowest rank, each on its device, the same on all: typical, not best, rates of arithmetic, memory
+// and exchanges of a few bytes and of 8 MiB, while all ranks measure at the same time; so other load of the machine
+// counts, and sharing of cores. Takes one to two seconds; on the compute team of the calling thread.
 RankRates measure_rates(comm::Communicator& ranks, Device& device);
 
-// What the links of a cluster give one rank, as a ring over all ranks uses them, or a tree (comm/model/
-// all_reduce_cost.h); its devices as fast as `device` says.
+// The rates of one rank with the links of a cluster, used by a ring over all ranks or a tree
+// (comm/model/all_reduce_cost.h), and with devices as fast as `device`.
 RankRates rates_of(const comm::Cluster& cluster, const RankRates& device);
 
 }  // namespace ridgeline::train

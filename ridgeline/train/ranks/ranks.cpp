@@ -81,7 +81,7 @@ std::string Ranks::tell(ParameterStore& store) const {
   return own;
 }
 
-// The first of these in which a rank differs from the main one, as that rank says it to all; "" for none.
+// The first of these in which a rank differs from the main one, as text from that rank to all; "" for none.
 std::string Ranks::difference(const std::vector<std::string>& own, const char* has) const {
   std::string of_main = fmt::format("{}\n", fmt::join(own, "\n"));
   tell(of_main);
@@ -143,7 +143,7 @@ SessionOptions for_ranks(SessionOptions options, const RunRanks& ranks) {
 
 namespace {
 
-// What a member of a meeting holds: it leaves when nobody uses its communicators any more.
+// Owned by a member of a training with servers: it leaves when its communicators are no longer used.
 struct Member {
   Member(const comm::RoleEnvironment& own, const OptionalFunction<void(const std::string&)>& say)
       : membership(own, say) {}
@@ -204,7 +204,7 @@ RunRanks connect_ranks(std::int64_t wanted, std::string_view flag,
   const comm::RankIdentity identity = comm::rank_identity(environment);
   before_joining([&] { check_wanted(identity.size(), ""); });
   if (identity.size() == 1) return {};
-  // What the ranks have in common by then is taken away on the way out.
+  // What the ranks share by then is removed when this is left.
   const InterruptGuard guard;
   options.watch = [] {
     if (interrupted()) throw Error("interrupted while the other ranks were waited for", ErrorKind::interrupted);

@@ -1,8 +1,8 @@
 // ridgeline/train/ranks/ranks.h
 //
 // The ranks that train together, as the training loop sees them: what they must agree on, what is summed over them, and
-// what one of them tells the others. Alone it does nothing. A value that shares the communicator; between steps only,
-// as the step's own exchanges use the same one. Every rank makes the same calls in the same order.
+// what one of them tells the others. With one rank it does nothing. A value that shares the communicator; use it only
+// between steps, since the step's own exchanges use the same one. Every rank makes the same calls in the same order.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ inline constexpr const char* kWorld = "world";
 class Ranks {
  public:
   explicit Ranks(std::shared_ptr<comm::Communicator> all) : all_(std::move(all)) {}
-  // The session's group of all ranks; one rank where it has none.
+  // The session's group of all ranks; one rank if it has none.
   explicit Ranks(const Session& session);
-  // Those of the session that have a batch of their own: with parameter servers, the workers, who call it alone.
+  // The session's ranks that have their own batch: with parameter servers, the workers, and only these call it.
   static Ranks with_batch(const Session& session);
 
   int rank() const { return all_ ? all_->rank() : 0; }
@@ -38,18 +38,19 @@ class Ranks {
   // What this rank has sent so far.
   comm::Traffic traffic() const { return all_ ? all_->traffic() : comm::Traffic(); }
 
-  // The largest of the ranks' values, on all of them.
+  // The largest of the ranks' values; all get it.
   int largest(int value) const;
   // Each number summed over the ranks.
   void sum(std::span<double> values) const;
-  // What one rank has, to all.
+  // Gives all ranks the text of rank `of`.
   void tell(std::string& text, int of = 0) const;
-  // Every stored value of the main rank, to all; what they hold then as a checksum, the same on each: else an Error.
+  // Gives all ranks every stored value of the main rank; returns a checksum of the values, and throws an Error if it
+  // differs between ranks.
   std::string tell(ParameterStore& store) const;
-  // An Error on all ranks, with the first op, unless all run the same ops by the same kernels: values that kernels have
-  // laid out otherwise (under another instruction set or other options) may not be added up.
+  // An Error on all ranks, with the first op, unless all run the same ops by the same kernels: values in different
+  // layouts (under another instruction set or other options) must not be added.
   void compare(const Program& program) const;
-  // An Error (usage) on all ranks that names the first setting which one has otherwise than the main rank.
+  // An Error (usage) on all ranks that names the first setting in which a rank differs from the main rank.
   void agree(const std::vector<std::pair<std::string, std::string>>& settings) const;
 
  private:
@@ -66,8 +67,8 @@ struct RunRanks {
   RunRanks(std::shared_ptr<comm::Communicator> all_ranks = nullptr) : all(std::move(all_ranks)) {}
 
   std::shared_ptr<comm::Communicator> all;  // null: one process alone
-  // Of parameter-server training: the first ranks of all, which have a batch each; null on a server, whose ranks are
-  // behind them.
+  // For parameter-server training: the first ranks of `all`, which have a batch each; null on a server; servers are the
+  // last ranks.
   std::shared_ptr<comm::Communicator> workers;
   int servers = 0;
   int device = 0;  // the number of this rank's device on its machine
@@ -80,18 +81,18 @@ struct RunRanks {
   void abort(const std::string& why) const;
 };
 
-// Those of `all`, the last of which are servers: makes the group of the workers. All ranks call it.
+// Makes the group of the workers from `all`, whose last ranks are servers. All ranks call it.
 RunRanks with_servers(std::shared_ptr<comm::Communicator> all, int servers);
 
-// The session's device and groups, for these ranks: of a kind of which there may be several ("cuda") each rank takes
-// the one of its own number, unless the name has one.
+// The session's device and groups, for these ranks: if there may be several devices of a kind ("cuda"), each rank takes
+// the one with its own number, unless the name contains a number.
 SessionOptions for_ranks(SessionOptions options, const RunRanks& ranks);
 
-// Tells the other processes of this run, which wait for this one, that it ends before it has joined them, and why
-// (comm/connect.h, comm/meeting/membership.h). Nothing where nobody waits.
+// Tells the other processes of this run that wait for this one that it ends before joining them, and why
+// (comm/connect.h, comm/meeting/membership.h). Does nothing if nobody waits.
 void tell_refusal(const std::string& reason);
 
-// What has to be done before this process joins the others; they are told of an Error.
+// Runs what must be done before this process joins the others, and tells these of an Error.
 template <class Prepare>
 auto before_joining(const Prepare& prepare) {
   try {
@@ -103,13 +104,13 @@ auto before_joining(const Prepare& prepare) {
 }
 
 // The ranks that a launcher has started with this process (rank_environment.h, meeting/roles.h). `wanted`: how many
-// with a batch the user has asked for, by the option `flag`, 0 for as many as there are; another number is an Error
-// (usage). `say` gets a line where workers and servers have to wait for each other.
+// ranks with a batch the user wants, by the option `flag`, 0 for any number; another number is an Error (usage). `say`
+// gets a line where workers and servers have to wait for each other.
 RunRanks connect_ranks(std::int64_t wanted, std::string_view flag,
                        const OptionalFunction<void(const std::string&)>& say = {});
 
-// Where MS_ROLE makes this process the scheduler of a training, it is that until all have left, and the result is true.
-// Errors as those of comm::Scheduler.
+// If MS_ROLE makes this process the scheduler of a training, runs it until all have left, and returns true. Errors as
+// those of comm::Scheduler.
 bool scheduled(const OptionalFunction<void(const std::string&)>& say);
 
 }  // namespace ridgeline::train

@@ -1,6 +1,6 @@
 // ridgeline/train/recipe/adopt.h
 //
-// What a file of weights says of the model that it is of.
+// Completes a recipe from a file of weights.
 #pragma once
 
 #include "ridgeline/train/checkpoint/stored_weights.h"
@@ -8,8 +8,8 @@
 
 namespace ridgeline::train {
 
-// The recipe with what the file says (model, classes, image size, label smoothing, final_relu, exif_orientation) where
-// the recipe says nothing, checked. An Error where both say something and it differs, and where neither tells the
+// The recipe, with settings that it leaves open (model, classes, image size, label smoothing, final_relu,
+// exif_orientation) taken from the file, checked. An Error if the two contradict each other, or if neither names the
 // model.
 Recipe adopt_weights(Recipe recipe, const StoredWeights& weights);
 

@@ -1,7 +1,7 @@
 // ridgeline/train/recipe/arguments.h
 //
-// A recipe as it is typed: the recipe itself, and beside it the texts and numbers of options that become something else
-// in it. A plain value; options.h tells which option writes what.
+// A recipe as typed: the recipe itself, and the texts and numbers of options that are converted into its fields later.
+// A plain value; options.h says which option writes what.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct RecipeArguments {
          epsilon = optim::Adam{}.epsilon, rho = optim::RmsProp{}.rho, trust = optim::Lars{}.trust;
   bool nesterov = optim::Momentum{}.nesterov;
 
-  // For the original's sake.
+  // Only for compatibility with the original.
   std::string dtype = "tf.float32";
   std::int64_t rank_size = 0, group_size = 0;
   std::string split_by_index, split_by_size;  // by commas

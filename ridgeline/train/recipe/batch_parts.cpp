@@ -20,7 +20,7 @@ constexpr std::int64_t kLargeParts = 8, kLeastRowsOfLarge = 32;
 bool power_of_two(std::int64_t n) { return n > 0 && std::has_single_bit(static_cast<std::uint64_t>(n)); }
 
 // A batch norm over each rank's own batch is not that of one rank with all rows, whatever the order of sums. With a row
-// mask it has no op of its own.
+// mask there is no batch norm op.
 bool has_own_statistics(const Recipe& recipe) {
   if (recipe.sync_batch_norm) return false;
   nn::StepOptions options = step_options(recipe, nn::model_named(recipe.model).classes);

@@ -41,7 +41,7 @@ class ReadyStep {
   SyntheticBatch batch_;
 };
 
-// All but the machine's limits and what follows from them. The step's memory is given back at the end.
+// All except the machine's limits and what is computed from them. The step's memory is freed at the end.
 StepBench run_steps(const Recipe& recipe, int steps, bool each_fusion) {
   ReadyStep step(recipe);
   Session& session = step.session;
@@ -77,7 +77,7 @@ StepBench run_steps(const Recipe& recipe, int steps, bool each_fusion) {
 StepBench bench_step(const Recipe& recipe, int steps, bool each_fusion) {
   if (steps < 1) throw Error("--steps must be 1 or more", ErrorKind::usage);
   StepBench result = run_steps(with_batch_parts(recipe), steps, each_fusion);
-  // Behind the step: measuring the memory takes 256 MB of it, which must not count as the step's.
+  // After the step: measuring the memory takes 256 MB of it, which must not count as the step's.
   const ComputeScope team(result.threads);
   result.limits = device_named(recipe.device).make()->measured_rates().best;
   result.peak_gflops = result.limits.f32_flops / 1e9;

@@ -19,9 +19,9 @@ struct StepBench {
   double ready = 0;       // milliseconds from the start of the process until the step was compiled and its values drawn
   double first_step = 0;  // until the first step was finished
   double images_per_second = 0;
-  double gflops = 0;                   // nominal work (2 per multiply-add of the layers as defined) a second
+  double gflops = 0;                   // nominal work (2 per multiply-add of the layers as defined) per second
   double peak_gflops = 0;              // measured
-  double roofline_share = 0;           // gflops / peak_gflops; above 1 where an algorithm needs fewer multiplications
+  double roofline_share = 0;           // gflops / peak_gflops; above 1 if an algorithm needs fewer multiplications
   DeviceRates limits;                  // measured
   double milliseconds_at_limit = 0;    // of the launches, each at the machine's limit (compile/run/measure.h)
   std::string isa;                     // of the device (Device::architecture)
@@ -30,9 +30,9 @@ struct StepBench {
   comm::StepTimeline timeline;         // of the same step, for planning
   LaunchCounts counts;                 // of a step
   LaunchCounts unfused;                // of the same step without the passes that merge ops
-  std::vector<std::pair<std::string, LaunchCounts>> without;  // one such pass left out, by name
+  std::vector<std::pair<std::string, LaunchCounts>> without;  // with one such pass disabled, by name
   MemoryReport memory;
-  std::vector<std::string> warnings;  // what makes it slow
+  std::vector<std::string> warnings;  // what makes the step slow
 };
 
 // With `each_fusion` the passes that merge ops are also counted one by one.
@@ -40,12 +40,12 @@ StepBench bench_step(const Recipe& recipe, int steps, bool each_fusion = false);
 
 struct RecordedStep {
   StepBalance balance;
-  std::vector<LaunchReport> launches;  // with the work of each
+  std::vector<LaunchReport> launches;  // with each launch's work
   std::string isa;
 };
-// How the step divides its work among a team of so many threads, which the machine need not have: the step that would
-// run there, its parts one after another on one thread. An Error (usage) where launches run side by side or on another
-// device than the CPU.
+// How the step divides its work among a team of `threads` threads, which the machine need not have: the step compiled
+// for that team, with all pieces of work run one after the other on one thread. An Error (usage) if launches run side
+// by side or on another device than the CPU.
 RecordedStep record_step(Recipe recipe, int threads);
 
 }  // namespace ridgeline::train

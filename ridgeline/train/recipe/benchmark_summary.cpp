@@ -21,7 +21,7 @@ std::string benchmark_summary(const Recipe& recipe, const TrainingResult& result
   line("CaseName", case_name(recipe, result.ranks));
   line("ActualFPS", fmt::format("{:.2f}", result.mean_fps));
   if (result.ranks > 1) {
-    // What a device adds, and how near that is to a device alone.
+    // The speed per device, compared with one device alone.
     const double each = result.mean_fps / static_cast<double>(result.ranks), alone = result.single_rank_fps;
     line("FPSPerDevice", fmt::format("{:.2f}", each));
     line("SingleDeviceFPS", alone > 0 ? fmt::format("{:.2f}", alone) : "none");

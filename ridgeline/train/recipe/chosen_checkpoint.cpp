@@ -16,7 +16,7 @@
 namespace ridgeline::train {
 namespace {
 
-// "last, or a step: 8, 10", as far as there are some.
+// "last, or a step: 8, 10", if there are any.
 std::string others_of(const std::vector<CheckpointFile>& files) {
   std::vector<std::int64_t> steps;
   for (const CheckpointFile& file : files) steps.push_back(file.step);

@@ -16,7 +16,7 @@
 namespace ridgeline::train {
 namespace {
 
-// The published ImageNet models have as many.
+// The number of classes of the published ImageNet models.
 constexpr std::int64_t kUnknownClasses = 1000;
 
 std::int64_t side(const Recipe& recipe) {
@@ -36,18 +36,18 @@ void check_training_size(std::int64_t records, const Recipe& recipe) {
                           records, recipe.batch_size));
 }
 
-// One part, opened, and what it tells of its classes.
+// One split, opened, with its classes.
 struct Part {
   data::Dataset source;
   ClassNames classes;
   std::int64_t count = 0;  // of classes: folders, or one more than the greatest label; 0: unknown
   data::Layout layout = data::Layout::class_folders;
-  // What the part calls the classes of the training or the checkpoint, whose numbers its labels are; empty: its own.
+  // This split's names for the classes of the training or the checkpoint, whose numbers are its labels; empty: its own.
   std::vector<std::string> known = {};
   std::string label_field = {};  // of archives: where the class stands
 };
 
-// Reads parts of one directory in the order in which a run needs them.
+// Opens the splits of one directory in the order in which a run needs them.
 class Opener {
  public:
   Opener(const Recipe& recipe, const DataNeeds& needs)
@@ -90,7 +90,7 @@ class Opener {
   }
 
  private:
-  // The split of class folders that have no validation part, where the recipe or the checkpoint asks for one.
+  // How class folders without a validation split are divided, if the recipe or the checkpoint says so.
   std::optional<data::ValidationSplit> split_of() const {
     if (recipe_.validation_split == 0 && needs_.validation_split == 0) return std::nullopt;
     if (data::parse_split(recipe_.split) == "test") return std::nullopt;
@@ -105,7 +105,7 @@ class Opener {
     if (!train) refuse(recipe_.data_dir + " has no part to train on");
     if (train->layout != data::Layout::class_folders)
       refuse(fmt::format("{} holds {}, only class folders can be split", recipe_.data_dir, name_of(train->layout)));
-    // A smaller share is a part of a greater one.
+    // A greater share includes a smaller one.
     if (needs_.checkpoint && recipe_.validation_split > needs_.validation_split) {
       refuse(fmt::format("the checkpoint was trained with {}: images that it was trained on would be counted",
                          needs_.validation_split));
@@ -115,7 +115,7 @@ class Opener {
     return data::split_by_content(train->dir, *train->folders, share, recipe_.num_workers);
   }
 
-  // A part, or the rows of it.
+  // A split, or some of its rows.
   Part side(const data::DataPart& part, const std::vector<std::int64_t>* rows, const ClassNames& known) {
     if (part.layout == data::Layout::records) return records(part);
     if (part.layout == data::Layout::archives) return archives(part, known);
@@ -129,7 +129,7 @@ class Opener {
     return {source, std::move(classes), count, part.layout, std::move(options.classes)};
   }
 
-  // What the part's folders call the classes that are known, by label; none where not all have a name.
+  // The names that the split's folders have for known classes, by label; none where not all have a name.
   static std::vector<std::string> names_for(const data::DataPart& part, const ClassNames& known) {
     const std::vector<std::string>& folders = part.folders->classes;
     const auto there = [&](const std::string& name) {
@@ -188,7 +188,7 @@ class Opener {
     return {data::open_source(found_, part, options), std::move(classes), count, part.layout, {}, options.label_field};
   }
 
-  // A label below the base is a mistake in the set-up, and no sample to leave out: it would be a whole class.
+  // A label below the base is a mistake in the set-up, not a bad sample: it would be a whole class.
   void check_least_label(const data::DataPart& part, std::int64_t least, int base) const {
     if (least >= base) return;
     const std::string place = fmt::format("{}: {}", recipe_.data_dir, part.place);
@@ -211,7 +211,7 @@ class Opener {
   bool base_is_given_ = false;  // by the training or the checkpoint, not by a flag
 };
 
-// What the log says of the labels of a part.
+// What the log says about the labels of a split.
 void add_notes(const Part& part, const Recipe& recipe, std::vector<std::string>& notes) {
   const bool records = part.layout == data::Layout::records;
   const bool numbers = records || (part.layout == data::Layout::archives && !part.classes.complete);
@@ -234,7 +234,7 @@ void add_notes(const Part& part, const Recipe& recipe, std::vector<std::string>&
   }
 }
 
-// What lies in the directory and what of it the run uses.
+// What the directory holds and what of it the run uses.
 void add_found(const Opener& opener, const DataNeeds& needs, const Recipe& recipe, std::vector<std::string>& notes) {
   constexpr std::size_t kMost = 8;
   const data::FoundData& found = opener.found();
@@ -262,7 +262,7 @@ void check_several_classes(const Part& part, const data::DataPart& where, const 
     throw Error(fmt::format("{} has images of one class alone: there is nothing to tell apart", recipe.data_dir));
 }
 
-// The validation part against the training part or the checkpoint.
+// Compares the validation split with the training split or the checkpoint.
 void check_classes(const Part& val, const ClassNames& trained, std::int64_t num_classes, const DataNeeds& needs,
                    const Recipe& recipe) {
   const char* there = needs.checkpoint ? "in the checkpoint" : "in training";
@@ -283,7 +283,7 @@ void check_classes(const Part& val, const ClassNames& trained, std::int64_t num_
                        : "both parts need the same classes in the same order"));
 }
 
-// Said before an hour is spent on the training part.
+// Refused before an hour is spent on the training split.
 void refuse_without_validation(const data::FoundData& found, const DataNeeds& needs) {
   if (const data::DataPart* training = found.training(); training && training->layout == data::Layout::loose_files)
     throw Error(training->refusal);
@@ -300,7 +300,7 @@ void refuse_without_validation(const data::FoundData& found, const DataNeeds& ne
 }
 
 // Weights of classes or of rows by how many training images each class has. `rows`: of the source, which is used; null:
-// all. Labels that cannot be read count as the policy about bad samples has it.
+// all. Labels that cannot be read are handled by the policy for bad samples.
 void balance(data::StandardPipeline& pipeline, const Part& part, const std::vector<std::int64_t>* rows,
              const Recipe& recipe, std::vector<std::string>& notes) {
   const bool raise = recipe.bad_samples.policy == data::BadSamplePolicy::raise;
@@ -324,7 +324,7 @@ void balance(data::StandardPipeline& pipeline, const Part& part, const std::vect
                                                 balance.weight(balance.commonest), balance.weight(balance.rarest))));
   if (recipe.sampler == "balanced") {
     for (const std::int64_t label : labels) {
-      // One beyond the classes is drawn as any other, and is a bad sample then.
+      // A label beyond the classes is drawn like any other, and is then a bad sample.
       const bool known = label >= 0 && label < pipeline.num_classes;
       pipeline.row_weights.push_back(label < 0 ? 0 : known ? balance.weight(label) : 1);
     }
@@ -387,7 +387,7 @@ RunData open_data(const Recipe& recipe, const DataNeeds& given) {
   data.classes = needs.classes;
   data.num_classes = recipe.num_classes;
   Opener opener(recipe, needs);
-  // What the first part tells decides the number of classes.
+  // The first split decides the number of classes.
   const auto settle_classes = [&](const Part& part) {
     if (data.num_classes == 0) data.num_classes = part.count > 0 ? part.count : kUnknownClasses;
     if (part.classes.complete && data.num_classes < part.count) {

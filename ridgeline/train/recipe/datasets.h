@@ -1,6 +1,6 @@
 // ridgeline/train/recipe/datasets.h
 //
-// From --data_dir to the two datasets of a run. What the directory holds is decided in data/standard/found_data.h.
+// Makes the two datasets of a run from --data_dir. data/standard/found_data.h decides what the directory contains.
 #pragma once
 
 #include <memory>
@@ -22,40 +22,40 @@ struct RunData {
   std::int64_t num_classes = 0;
   ClassNames classes;
   int label_base = 0;
-  std::string layout;  // as name_of(data::Layout) has it
+  std::string layout;  // as of name_of(data::Layout)
   // For the log: what is used and what is not, where labels start, how many classes.
   std::vector<std::string> notes;
   std::shared_ptr<const data::FoundData> found;
-  bool has_validation = false;  // the directory has a validation part, or gives one
+  bool has_validation = false;  // the directory has a validation split, or one is made from it
 };
 
-// Which parts the run needs.
+// Which splits the run needs.
 struct DataNeeds {
   bool training = false;
   bool validation = false;
-  bool validation_if_there = false;    // no validation part is no Error then
-  std::optional<int> label_base = {};  // the answer of the training that made the checkpoint
+  bool validation_if_there = false;    // a missing validation split is no Error then
+  std::optional<int> label_base = {};  // the label base of the training that made the checkpoint
   ClassNames classes = {};             // likewise; the number of classes is in the recipe
-  bool checkpoint = false;             // these two are a checkpoint's: data with other classes is refused
-  // That the checkpoint's training had; it counts where the data have no validation part of their own.
+  bool checkpoint = false;             // these two are a checkpoint's: data with other classes are refused
+  // That of the checkpoint's training; used if the data have no validation split of their own.
   double validation_split = 0;
-  std::string label_field = {};  // likewise; "": as the recipe says
+  std::string label_field = {};  // likewise; "": the recipe's
 };
 
-// An Error (usage) where no directory is given.
+// An Error (usage) if no directory is given.
 void check_data_dir(const Recipe& recipe, bool training);
 
-// Errors name the directory and what was looked for, or how its classes differ from those of the training part or of
+// Errors name the directory and what was looked for, or how its classes differ from those of the training split or of
 // the checkpoint.
 RunData open_data(const Recipe& recipe, const DataNeeds& needs);
 
-// "ignore" where the recipe does not say.
+// "ignore" if the recipe does not say.
 std::string exif_orientation_of(const Recipe& recipe);
 
-// What training and evaluation do to images, as the recipe and its model say.
+// The image pipelines of training and evaluation, from the recipe and its model.
 data::StandardPipeline pipeline_of(const Recipe& recipe);
 
-// What evaluation does to the images of `source`: the model's resize and central crop, normalisation, batches.
+// `source` with the evaluation's transforms: the model's resize and central crop, normalisation, batches.
 data::Dataset with_evaluation_transforms(const data::Dataset& source, const Recipe& recipe);
 
 }  // namespace ridgeline::train

@@ -1,4 +1,4 @@
-// Which files an evaluation of checkpoints takes, what of them holds for it, and a row for each.
+// Which files an evaluation of checkpoints takes, which of their settings apply, and a row for each.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -28,7 +28,8 @@ std::int64_t modified(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? info.st_mtime : 0;
 }
 
-// What is evaluated. The main rank finds it and tells the others, so that all evaluate the same files in one order.
+// What is evaluated. The main rank finds it and sends it to the others, so that all evaluate the same files in one
+// order.
 struct Evaluated {
   StoredWeights weights;              // by which data and model are set up; the main rank alone has the tensors
   std::vector<CheckpointFile> files;  // of the directory; none of a single file
@@ -123,8 +124,8 @@ class CheckpointEvaluation {
     evaluate_loaded(row);
   }
 
-  // A checkpoint of the directory. One that is damaged, of another run, or removed by a training that goes on meanwhile
-  // is left out.
+  // A checkpoint of the directory. One that is damaged, of another run, or removed by a concurrent training is left
+  // out.
   void evaluate(const CheckpointFile& file) {
     std::string fault;
     EvaluationRow row{.step = file.step, .checkpoint_time = file.modified};
@@ -159,7 +160,7 @@ class CheckpointEvaluation {
     return (std::filesystem::path(recipe.log_dir) / log_name_of(recipe)).string();
   }
 
-  // What the main rank has loaded; `known` says of it what the evaluation does not.
+  // Evaluates what the main rank has loaded; `known` has the fields that the evaluation does not fill.
   void evaluate_loaded(EvaluationRow known) {
     if (ranks_.size() > 1) model_->share();
     std::array<double, 3> of_file = {static_cast<double>(known.step), known.epoch,

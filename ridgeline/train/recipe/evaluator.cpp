@@ -65,7 +65,7 @@ struct Sums {
   double loss = 0, top_1 = 0, top_5 = 0, rows = 0, bad_samples = 0;
 };
 
-// Of this rank's share of the images; none where somebody has stopped it.
+// Over this rank's share of the images; none where it was stopped.
 std::optional<Sums> sums_of_share(Program& program, Model& model, const data::Dataset& validation, const Recipe& recipe,
                                   Session& session, TrainingLog& log, const std::vector<NamedMetric>& metrics) {
   data::Iterator iterator(validation, {.workers = recipe.num_workers,
@@ -79,7 +79,7 @@ std::optional<Sums> sums_of_share(Program& program, Model& model, const data::Da
   const std::int64_t total = validation.num_samples();
   while (auto batch = next_batch(iterator, recipe)) {
     if (interrupted()) return std::nullopt;
-    // The sums of a part are f32, and those of the parts, which follow from nothing else, are added exactly enough.
+    // The sums of a part are f32; adding them up is exact enough.
     for (std::int64_t part = 0; part < recipe.parts; ++part) {
       const auto of_part = [&](const Tensor& all) {
         return recipe.parts == 1 ? all : rows_of_part(all, part, recipe.parts);
@@ -105,7 +105,7 @@ std::optional<Sums> sums_of_share(Program& program, Model& model, const data::Da
   return sums;
 }
 
-// `model` has whole values; its session need not be the one whose ranks evaluate. A parameter server has no images.
+// `model` has complete values; its session need not be the one whose ranks evaluate. A parameter server has no images.
 std::optional<EvaluationRow> evaluate_whole(Model& model, const RunData& data, const Recipe& recipe, Session& session,
                                             TrainingLog& log) {
   const data::Dataset& validation = *data.validation;
@@ -116,7 +116,7 @@ std::optional<EvaluationRow> evaluate_whole(Model& model, const RunData& data, c
       recipe.serves() ? Sums() : sums_of_share(program, model, validation, recipe, session, log, metrics);
   const Ranks ranks(session);
   if (ranks.largest(own ? 0 : 1) > 0) return std::nullopt;
-  // Each rank has its part of the images.
+  // Each rank has its share of the images.
   std::array<double, 5> sums = {own->loss, own->top_1, own->top_5, own->rows, own->bad_samples};
   ranks.sum(sums);
   for (const NamedMetric& m : metrics) ranks.sum(m.metric->sums());

@@ -17,7 +17,7 @@
 namespace ridgeline::train {
 namespace {
 
-// What an operator of a precision mode is told beside the mode: files by what they say, as paths are a host's. Of
+// The settings of a precision mode beside its name: files by their contents, since paths depend on the host. Under
 // stepped precision the mode is the reduced one.
 SettingValue types_of_ops(const Recipe& recipe) {
   const std::optional<AccelerateMode>& accelerate = recipe.experimental.accelerate;
@@ -34,8 +34,8 @@ SettingValue types_of_ops(const Recipe& recipe) {
   return fmt::format("{}", fmt::join(told, ", "));
 }
 
-// The images over which a batch norm takes its statistics, which follow from the number of ranks, too; 0: the model has
-// none.
+// The number of images over which a batch norm takes its statistics, which depends on the number of ranks; 0: the model
+// has no batch norm.
 SettingValue statistics_batch(const Recipe& recipe) {
   const nn::ModelInfo& model = nn::model_named(recipe.model);
   const nn::StepOptions options = step_options(recipe, recipe.num_classes > 0 ? recipe.num_classes : model.classes);
@@ -49,7 +49,7 @@ SettingValue statistics_batch(const Recipe& recipe) {
   return recipe.sync_batch_norm ? of_rank * recipe.data_ranks() : of_rank;
 }
 
-// What no option is by itself.
+// A setting that combines several options.
 struct ComposedSetting {
   std::string_view name;
   Effect effect;
@@ -93,7 +93,8 @@ SettingValue value_of(const RecipeOption& option, const Recipe& recipe) {
 
 std::span<const SettingRow> setting_rows() {
   static const std::vector<SettingRow> rows = [] {
-    // Files without a setting are older than its option, so they have its default, unless it was kept later than that.
+    // Files without a setting are older than its option and so have its default, unless the option was not stored from
+    // the beginning.
     const RunSettings usual = settings_of(Recipe(), "", 0);
     std::vector<SettingRow> all;
     const auto add = [&](std::string name, Effect effect, bool flag, bool data, bool kept_later) {

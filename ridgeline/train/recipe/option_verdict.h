@@ -1,8 +1,8 @@
 // ridgeline/train/recipe/option_verdict.h
 //
-// What another value of an option does to a run that goes on from its checkpoint, and whether the ranks of a run must
-// have it alike. Every row of the options' table says so; what checkpoints keep (kept_settings.h), when a resume is
-// refused, and what ranks agree on (shared_settings.h) follow from it. Plain values.
+// The verdict of an option: what another value does to a run that is resumed from its checkpoint, and whether all ranks
+// of a run must have the same value. Every row of the options' table has one; it determines what checkpoints keep
+// (kept_settings.h), when a resume is refused, and what ranks must agree on (shared_settings.h). Plain values.
 #pragma once
 
 #include <string_view>
@@ -14,19 +14,19 @@ namespace ridgeline::train {
 struct Recipe;
 
 enum class Effect {
-  defines,  // it is another run: refused
-  changes,  // the run goes on and says so
-  none,     // nothing that a checkpoint holds follows from it: paths, hosts, workers, lengths, logs, what a run begins
+  defines,  // makes another run: refused
+  changes,  // the run continues and reports it
+  none,     // no content of a checkpoint depends on it: paths, hosts, workers, lengths, logs, what a run begins
             // with
 };
 
 struct OptionVerdict {
-  // Of a recipe as train() has it; nullptr: the value of the option's field.
+  // Reads a value from train()'s recipe; nullptr: the value of the option's field.
   using Reader = SettingValue (*)(const Recipe&);
   enum class Place {
     nowhere,
     setting,   // the checkpoint's setting of the option's name
-    composed,  // a part of `setting`, which says what its effect is (kept_settings.h)
+    composed,  // contained in `setting`, which defines the effect (kept_settings.h)
     identity,  // the checkpoint's own fields (CheckpointInfo::identity)
   };
 
@@ -35,7 +35,7 @@ struct OptionVerdict {
   bool alike;  // ranks must agree on it
   std::string_view setting = "";
   Reader kept = nullptr, shared = nullptr;  // in the checkpoint; between ranks
-  bool kept_later = false;                  // there are checkpoints of runs that had the option and did not keep it
+  bool kept_later = false;                  // older checkpoints of runs with the option do not have it
 
   OptionVerdict() = delete;  // so that a row without one does not compile
   OptionVerdict(Effect e, Place p, bool among_ranks) : effect(e), place(p), alike(among_ranks) {}
@@ -55,26 +55,26 @@ inline OptionVerdict setting(Effect effect, const Readers& readers) {
   made.kept_later = readers.kept_later;
   return made;
 }
-// Another value is another run.
+// Another value makes another run.
 inline OptionVerdict defines(const Readers& readers = {}) { return setting(Effect::defines, readers); }
-// Another value holds from there on.
+// Another value applies from the resume on.
 inline OptionVerdict changes(const Readers& readers = {}) { return setting(Effect::changes, readers); }
-// Kept as a part of another setting, by which ranks agree on it, too.
+// Kept within another setting, by which ranks also agree on it.
 inline OptionVerdict part_of(std::string_view setting, OptionVerdict::Reader shared = nullptr) {
   OptionVerdict made(Effect::none, OptionVerdict::Place::composed, shared != nullptr);
   made.setting = setting;
   made.shared = shared;
   return made;
 }
-// Which model of which data it is: the checkpoint says so itself.
+// Identifies model and data: kept in the checkpoint's own fields.
 inline OptionVerdict identity() { return {Effect::defines, OptionVerdict::Place::identity, false}; }
-// Nothing is kept, but the ranks must do the same.
+// Not kept, but all ranks must have the same value.
 inline OptionVerdict alike(OptionVerdict::Reader shared = nullptr) {
   OptionVerdict made(Effect::none, OptionVerdict::Place::nowhere, true);
   made.shared = shared;
   return made;
 }
-// Nothing is kept, and each rank has its own.
+// Not kept, and each rank may have its own value.
 inline OptionVerdict own() { return {Effect::none, OptionVerdict::Place::nowhere, false}; }
 
 }  // namespace verdict

@@ -26,7 +26,7 @@ void check_range(const RecipeOption& option, const T& given) {
   }
 }
 
-// As --help and presets write it; empty for lists and where nothing is said.
+// As in --help and presets; empty for lists and unset options.
 template <class T>
 std::string value_of_option(const T& value) {
   if constexpr (std::is_same_v<T, bool>) return value ? "True" : "False";

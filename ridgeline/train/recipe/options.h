@@ -1,8 +1,8 @@
 // ridgeline/train/recipe/options.h
 //
-// The options of a recipe, one row each: flags of the command line, keys of presets, settings of a run configuration
-// and what a sweep varies are all read from this table, and so is what a checkpoint keeps of them and what ranks must
-// have alike. A row more is all that an option costs.
+// The options of a recipe, one row each: this table defines the flags of the command line, keys of presets, settings of
+// a run configuration and what a sweep can vary; also what a checkpoint keeps and what all ranks must have in common. A
+// new option costs one more row.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@
 
 namespace ridgeline::train {
 
-// Where the value lies.
+// Where the value is stored.
 using OptionField = std::variant<std::string& (*)(RecipeArguments&), std::vector<std::string>& (*)(RecipeArguments&),
                                  bool& (*)(RecipeArguments&), std::optional<bool>& (*)(RecipeArguments&),
                                  int& (*)(RecipeArguments&), std::int64_t& (*)(RecipeArguments&),
                                  std::uint64_t& (*)(RecipeArguments&), double& (*)(RecipeArguments&)>;
 
-// The range of an option that is a number; `allowed` says it in words. Empty: any number, or the option has a check of
-// its own.
+// The range of an option that is a number; `allowed` says it in words. Empty: any number, or the option has its own
+// check.
 struct OptionRange {
   std::string_view allowed = "";
   double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
   bool above_least = false, below_most = false;  // the ends themselves are out of range
 };
 
-// Under which heading of --help an option stands, and whether it does something in an evaluation of checkpoints, too:
-// `evaluate` has those options and refuses the others.
+// An option's heading in --help, and whether it has an effect in an evaluation of checkpoints, too: `evaluate` has
+// those options and refuses the others.
 struct OptionGroup {
   std::string_view heading;
   bool in_evaluations = false;
@@ -46,20 +46,21 @@ struct RecipeOption {
   OptionGroup group;
   std::string help;
   OptionField field;
-  OptionVerdict verdict;  // of another value, for a run that goes on and among ranks
+  OptionVerdict verdict;  // on other values: for a resumed run and between ranks
   OptionRange range = {};
   std::vector<std::string_view> aliases = {};
-  bool in_presets = true;  // false: read before them
-  // Whether a value names a file or folder to be read: launch, whose ranks run elsewhere, hands on its full path.
+  bool in_presets = true;  // false: read before presets
+  // Whether a value names a file or folder to be read: launch passes its absolute path on, since ranks run in other
+  // folders.
   bool (*names_file)(std::string_view value) = nullptr;
-  bool may_be_empty = false;  // a text: --name= says that there is none
+  bool may_be_empty = false;  // for a text: --name= means none
 };
 // For options whose values are always paths.
 inline bool is_path(std::string_view /*value*/) { return true; }
-// Not the name of one of the program's own presets.
+// True unless it is the name of a built-in preset.
 bool is_preset_file(std::string_view preset);
 
-// The longest run: its steps are still a number.
+// The longest run: the number of its steps can still be represented.
 inline constexpr double kMostEpochs = 1e9;
 
 // In the order of --help.
@@ -69,13 +70,13 @@ const RecipeOption* find_option(std::string_view name);
 // With aliases.
 std::vector<std::string> option_names();
 
-// An Error (usage) "--lr=-1 is out of range (allowed: 0 to 1000000)" for the first number that is.
+// An Error (usage) "--lr=-1 is out of range (allowed: 0 to 1000000)" for the first number that is out of range.
 void check_ranges(const Recipe& recipe);
 
-// As Markdown, as docs/options.md holds it.
+// The table as Markdown, for docs/options.md.
 std::string options_table();
 
-// The rows of one heading each, a file each.
+// The rows of one heading each, in one file each.
 std::vector<RecipeOption> data_options();
 std::vector<RecipeOption> model_options();
 std::vector<RecipeOption> optimization_options();

@@ -5,7 +5,7 @@
 namespace ridgeline::train {
 namespace {
 
-// Where they are not given, the optimizer's own; of one that does not read them, those of momentum.
+// By default the optimizer's own; for one that does not read them, those of momentum.
 SettingValue momentum_of(const Recipe& recipe) {
   const Optimization& o = recipe.optimization;
   const optim::OptimizerArguments& own = optim::optimizer_named(o.optimizer).defaults;

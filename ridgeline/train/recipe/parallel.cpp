@@ -61,7 +61,7 @@ namespace {
   throw Error(setting + " has no effect: it needs " + needs, ErrorKind::usage);
 }
 
-// Settings that the mode does not read.
+// Refuses settings that the mode does not read.
 void check_read(const ParallelSettings& settings, ParallelMode mode) {
   if (settings.rates != kMeasuredRates && mode != ParallelMode::auto_parallel)
     refuse_unread("--parallel_rates=" + settings.rates, "--parallel_mode=auto_parallel");

@@ -50,7 +50,7 @@ Distribution distribution_of(const Recipe& recipe) {
 
 namespace {
 
-// For plans that go by cost: measured on all ranks at once, with the links of a cluster where one is named.
+// For divisions by cost: measured on all ranks at once, with the links of a cluster where one is named.
 RankRates rates_for(Session& session, const Recipe& recipe) {
   const auto world = session.groups().find(kWorld);
   if (parallel_mode_named(recipe.parallel.mode) != ParallelMode::auto_parallel || world == session.groups().end())

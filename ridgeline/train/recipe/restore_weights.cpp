@@ -49,7 +49,7 @@ void restore_weights(Model& model, const Recipe& recipe, const OptionalFunction<
   const std::vector<std::string> exclude = layers_drawn_anew(recipe);
   const WeightMatch match =
       model.load_weights(weights.tensors, {.where = "[weights] " + weights.path, .exclude = exclude, .advice = advice});
-  // The default is the name of alexnet's head, and other models have none of it.
+  // The default is the name of alexnet's head, which other models do not have.
   if (!match.idle.empty() && recipe.restore_exclude != default_restore_exclude()) {
     std::vector<std::string> layers;
     for (const auto* names : {&match.loaded, &match.missing, &match.excluded}) {

@@ -70,7 +70,7 @@ class Comparison {
         chosen(saved_.plan), saved_.step, chosen(now_.plan)));
   }
 
-  // What files of version 1 tell only by numbers and a hash, and what has no setting of its own.
+  // What files of version 1 have only as numbers and a hash, and what has no setting of its own.
   void data_state(std::uint64_t graph_hash) {
     const bool synthetic = graph_hash == 0;
     if (saved_.data_state.empty() || synthetic) {

@@ -1,7 +1,7 @@
 // ridgeline/train/recipe/run_option_readers.h
 //
-// Options of the run configuration whose value is more than the text of one setting: what they become. Functions only;
-// `at` begins their Errors (usage).
+// Converts options of the run configuration whose value is more than the text of one setting. Functions only; `at`
+// begins their Errors (usage).
 #pragma once
 
 #include <string>
@@ -23,8 +23,9 @@ void read_profiling(const JsonValue& value, const std::string& at, RunConfig& co
 // {"enable_dump": true, "dump_path": DIR, "dump_step": "0|3-5", ...} or, in its place, "enable_dump_debug": dump_path
 // and the settings of the same names.
 void read_dump(const JsonValue& value, const std::string& at, RunConfig& config);
-// A path to {"Switch": {"GraphFusion": {"ALL": "off", "PASS": "on"}, "UBFusion": {...}}}: disable_pass. A name beats
-// ALL, which stands for all passes that merge ops. ALL or the pass that makes loops, where it is on: fusion as well.
+// A path to {"Switch": {"GraphFusion": {"ALL": "off", "PASS": "on"}, "UBFusion": {...}}}: disable_pass. A name takes
+// precedence over ALL, which means all passes that merge ops. If ALL or the pass that makes loops is on, fusion is set,
+// too.
 void read_fusion_switch(const JsonValue& value, const std::string& at, RunConfig& config);
 // [20, 35]: split_strategy_by_idx=20,35.
 void read_all_reduce_fusion(const JsonValue& value, const std::string& at, RunConfig& config);

@@ -1,6 +1,6 @@
 // ridgeline/train/recipe/saved_model.h
 //
-// What a run has trained, as a model that predicts.
+// The result of a training run as a model for predictions.
 #pragma once
 
 #include "ridgeline/infer/model.h"
@@ -8,8 +8,8 @@
 
 namespace ridgeline::train {
 
-// Weights of recipe.restore_path, or of the newest checkpoint in recipe.checkpoint_dir. Where the file tells model,
-// classes and image size, as checkpoints do, those count; else the recipe says them. One row a run.
+// Weights of recipe.restore_path, or of the newest checkpoint in recipe.checkpoint_dir. Model, classes and image size
+// are the file's, if it has them, as checkpoints do; else the recipe's. One row for each run of the model.
 infer::Model saved_model(const Recipe& recipe);
 
 }  // namespace ridgeline::train

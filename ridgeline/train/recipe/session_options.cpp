@@ -10,7 +10,7 @@ std::string implmode_of(const Recipe& recipe) {
 
 namespace {
 
-// As the device's entry has it, whose text stays; empty for f32.
+// The device entry's name, which is static; empty for f32.
 std::string_view fp32_compute_of(const Recipe& recipe) {
   if (recipe.fp32_compute == "f32") return {};
   std::string allowed = "f32";
@@ -24,7 +24,7 @@ std::string_view fp32_compute_of(const Recipe& recipe) {
 }  // namespace
 
 KernelPromise promise_of(const Recipe& recipe) {
-  // The original's two, each also under the name that says it holds for all ops, as it does here.
+  // The original's two, each also under the name that says that it applies to all ops, as it does here.
   const std::string& mode = recipe.op_select_implmode;
   const bool precise = mode == "high_precision" || mode == "high_precision_for_all";
   if (!precise && mode != "high_performance" && mode != "high_performance_for_all") {

@@ -1,6 +1,6 @@
 // ridgeline/train/recipe/several_ranks.h
 //
-// What a recipe is for one of several ranks that train together, and what they cannot do.
+// The recipe for one of several ranks that train together, and what they cannot do.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace ridgeline::train {
 
-// The recipe with the rank's place in it; without what only the rank does that writes.
+// The recipe with the rank's number; without the outputs that only the writing rank makes.
 Recipe for_rank(const Recipe& given, const RunRanks& ranks);
 
-// An Error (usage) names the flag that several ranks, or these, cannot follow.
+// An Error (usage) names a flag that several ranks, or these, do not support.
 void check_ranks(const Recipe& recipe);
 
 // For the log of the rank that writes.

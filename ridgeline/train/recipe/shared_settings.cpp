@@ -17,7 +17,7 @@ std::vector<std::pair<std::string, std::string>> shared_settings(const Recipe& r
     const SettingValue value = shared != nullptr ? shared(recipe) : value_of(option, recipe);
     all.emplace_back(fmt::format("--{}", option.name), value_text(value));
   }
-  // What several options make together.
+  // Settings that combine several options.
   for (const SettingRow& row : setting_rows()) {
     if (!row.flag && !row.data) all.emplace_back(row.name, value_text(*info.settings->find(row.name)));
   }

@@ -1,7 +1,7 @@
 // ridgeline/train/recipe/shared_settings.h
 //
-// What all processes of a run must have alike, by the verdicts of the options (option_verdict.h): their steps are parts
-// of one step, and each makes its own.
+// The settings that must be equal in all processes of a run, by the verdicts of the options (option_verdict.h): the
+// processes compute one step together, and each compiles its own.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace ridgeline::train {
 
-// By name, the flags among them with their hyphens. Where the data lie is each one's own.
+// By name, flags with their hyphens. The path of the data may differ.
 std::vector<std::pair<std::string, std::string>> shared_settings(const Recipe& recipe, const CheckpointInfo& info,
                                                                  std::int64_t steps);
 

@@ -9,7 +9,7 @@
 namespace ridgeline::train {
 namespace {
 
-// Behind the first, which has start-up in it.
+// Steps after the first, which includes start-up.
 constexpr std::int64_t kMeasuredSteps = 10;
 
 // The time of all steps but the first.
@@ -27,7 +27,7 @@ class StepSeconds : public Callback {
   std::int64_t steps_ = 0;
 };
 
-// The recipe of a rank that has nobody beside it. Its batch, and the parts of that, stay.
+// The recipe of a rank without others. Its batch, and the parts of that, stay the same.
 Recipe without_others(Recipe recipe) {
   recipe.ranks = 1;
   recipe.rank = recipe.place = recipe.servers = 0;

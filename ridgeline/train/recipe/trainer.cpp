@@ -144,7 +144,7 @@ class Trainer {
     return row;
   }
 
-  // Loops that the user has not chosen are an epoch's steps where those are fewer than 100.
+  // The default loop is an epoch's steps, at most 100.
   std::int64_t summary_steps(std::int64_t loop) const {
     if (recipe_.save_summary_steps > 0) return recipe_.save_summary_steps;
     return recipe_.iterations_per_loop > 0 ? 100 : loop;
@@ -231,7 +231,7 @@ class Trainer {
       log_.line(line);
   }
 
-  // Between this run and the one of a checkpoint, as far as it may go on.
+  // Between this run and the one of a checkpoint, if it may resume.
   std::vector<std::string> differences(const LoadedCheckpoint& newest) {
     const std::uint64_t graph_hash = data_.training ? data_.training->hash() : 0;
     CheckpointInfo now = info();
@@ -247,7 +247,7 @@ class Trainer {
       restore_weights(model, recipe_, [this](const std::string& text) { log_.line(text); });
   }
 
-  // All that a checkpoint says beside the step, the state of the data and the kernels.
+  // All of a checkpoint's information except the step, the state of the data and the kernels.
   CheckpointInfo info() const {
     CheckpointInfo info;
     describe(info);
@@ -304,7 +304,7 @@ TrainingResult check_and_train(const Recipe& recipe, const RunRanks& ranks) {
   if (!recipe.synthetic) check_data_dir(recipe, true);  // before anything is written
   check_ranks(recipe);
   Recipe complete = with_batch_parts(recipe);
-  // The main rank alone reads weights.
+  // Only the main rank reads weights.
   if (recipe.rank == 0) {
     complete = with_chosen_checkpoint(std::move(complete),
                                       [](const std::string& text) { TrainingLog("").line("warning: " + text); });

@@ -1,7 +1,7 @@
 // ridgeline/train/recipe/trainer.h
 //
-// A run (train/run.h) as its recipe describes it: which data, model and options it has, and what its log says of them.
-// Owns nothing beyond the call; a run continues from the newest checkpoint of its log directory.
+// Runs a training (train/run.h) from a recipe: its data, model, options and log. Owns nothing beyond the call; a run
+// continues from the newest checkpoint of its log directory.
 #pragma once
 
 #include "ridgeline/train/ranks/ranks.h"
@@ -11,14 +11,14 @@
 namespace ridgeline::train {
 
 struct TrainingResult : RunResult {
-  bool has_validation = false;  // the data have a part to evaluate on
-  double single_rank_fps = 0;   // of a benchmark over several ranks: of one device alone, measured before; else 0
+  bool has_validation = false;  // the data have a validation split
+  double single_rank_fps = 0;   // in a benchmark over several ranks: of one device alone, measured before; else 0
 };
 
-// --mode=train and train_and_evaluate. What stops the run (the user, an unreadable sample, a loss that is not finite)
-// loses no step that can be kept: the step it stops after gets its line and, unless its numbers are no longer finite,
-// its checkpoint. An evaluation that was due and did not come to its end is made when the run goes on.
-// Over several ranks each calls it with the same recipe: one of them writes, which the result says.
+// --mode=train and train_and_evaluate. If the run is stopped (by the user, an unreadable sample, a loss that is not
+// finite), no step is lost that can be kept: the last step gets its line and, unless its numbers are no longer finite,
+// its checkpoint. An evaluation that was due but not completed is made when the run is resumed. All ranks call it with
+// the same recipe; one of them writes, see the result.
 TrainingResult train(const Recipe& recipe, const RunRanks& ranks = {});
 
 }  // namespace ridgeline::train

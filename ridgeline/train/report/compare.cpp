@@ -10,7 +10,7 @@
 namespace ridgeline::train {
 namespace {
 
-// A dash for what a run does not tell.
+// A dash for what a run does not have.
 constexpr const char* kNone = "-";
 
 std::string number(double value, int digits) {

@@ -24,7 +24,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-// A long table is folded: what the eye looks for first are the results.
+// A long table is folded, so that the results are seen first.
 constexpr std::size_t kLongTable = 12;
 
 std::string to_html(const ReportTable& table, bool first) {

@@ -1,6 +1,6 @@
 // ridgeline/train/report/page.h
 //
-// The parts of a report's page that are the same for all: style, controls of the curves, script.
+// What is the same in all reports' pages: style, controls of the curves, script.
 #pragma once
 
 namespace ridgeline::train {

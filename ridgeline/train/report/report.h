@@ -1,7 +1,7 @@
 // ridgeline/train/report/report.h
 //
 // A report: tables, and curves of runs, as one HTML page that opens from disk (no network, no other file), as Markdown
-// or as CSV. Every number in it comes from the runs that it is given.
+// or as CSV. Every number in it comes from the given runs.
 #pragma once
 
 #include <string>
@@ -26,17 +26,17 @@ struct ReportLink {
 struct Report {
   std::string title;
   std::vector<ReportTable> tables;
-  std::vector<RunLog> runs;  // curves are drawn of those
+  std::vector<RunLog> runs;  // their curves are drawn
   std::vector<ReportLink> links = {};
 };
 
-// The runs side by side: accuracy, loss, speed and time of each beside the first one's, the settings that differ, the
-// settings that all share, and what each log says before its first step.
+// The runs side by side: accuracy, loss, speed and time of each compared with the first one's, the settings that
+// differ, those that all share, and each log's lines before the first step.
 Report compare_runs(std::vector<RunLog> runs);
 
 std::string to_html(const Report& report);
 std::string to_markdown(const Report& report);
-// The tables alone, each below a line with its heading (RFC 4180).
+// Only the tables, each below a line with its heading (RFC 4180).
 std::string to_csv(const Report& report);
 
 }  // namespace ridgeline::train

@@ -73,8 +73,8 @@ std::string text_of(const JsonValue& value) {
   return to_json_text(value);
 }
 
-// The information beside the newest checkpoint, which may be gone. It only informs: one that is missing or damaged
-// leaves a gap.
+// The information beside the newest checkpoint, which may be gone. It is only for information: if it is missing or
+// damaged the report has a gap.
 void read_settings(const std::string& directory, RunLog& run) {
   std::string path;
   std::int64_t newest = -1;
@@ -120,7 +120,7 @@ void read_step_times(const std::string& directory, RunLog& run) {
   }
 }
 
-// The last `depth` parts of a path.
+// The last `depth` components of a path.
 std::string tail(const fs::path& path, int depth) {
   fs::path end;
   fs::path rest = path;
@@ -179,7 +179,7 @@ std::vector<RunLog> read_run_logs(const std::vector<std::string>& directories) {
     paths.push_back(path);
     runs.push_back(read_run_log(directory));
   }
-  // As many last parts as it takes to tell them apart.
+  // As many last components as it takes to distinguish them.
   for (int depth = 1; depth < 32; ++depth) {
     std::set<std::string> names;
     for (std::size_t i = 0; i < runs.size(); ++i) {

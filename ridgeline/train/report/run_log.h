@@ -1,7 +1,7 @@
 // ridgeline/train/report/run_log.h
 //
-// What a run left in its log directory, for those who compare runs: the lines of metrics.jsonl, the settings in the
-// newest checkpoint's information, and what its log says before the first step. Nothing here reads weights.
+// The records of a run in its log directory, for comparing runs: the lines of metrics.jsonl, the settings in the newest
+// checkpoint's information, and the log's lines before the first step. Reads no weights.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +31,17 @@ struct StepPartRow {
 
 struct RunLog {
   std::string directory;
-  std::string name;  // the end of the directory that tells it from the other runs
+  std::string name;  // the end of the directory's path that distinguishes it from other runs
   std::vector<TrainPoint> steps;
   std::vector<EvaluationPoint> evaluations;
   std::int64_t bad_samples = 0;
-  std::vector<std::pair<std::string, std::string>> settings;  // of the newest checkpoint; empty where there is none
+  std::vector<std::pair<std::string, std::string>> settings;  // of the newest checkpoint; empty if there is none
   std::vector<std::string> opening;                           // lines of the log before the first step
-  std::vector<StepPartRow> parts;                             // of a run that was to explain its time
+  std::vector<StepPartRow> parts;                             // of a run with --explain
 
   // Seconds from the first line to the last; pauses of a run that was continued count.
   double seconds() const;
-  // The middle one of the lines' images per second; 0 without lines.
+  // The median of the lines' images per second; 0 without lines.
   double images_per_second() const;
 };
 

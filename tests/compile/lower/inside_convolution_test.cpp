@@ -210,7 +210,7 @@ TEST(InsideConvolution, APoolHasTheBitsOfTheOpsApartAndTheSameKernel) {
     Shapes shape(random, i % 2 == 0 ? "f32" : "bf16", i < kLarge);
     if (i < kLarge) shape.n = 9;                         // some for each thread
     if (i == 2 || i == 3) shape.h += 30, shape.w += 30;  // in bands
-    // Items of two images each, but for the last one.
+    // Items of two images each, except the last one.
     if (i == 4 || i == 5) shape.n = 17, shape.h = shape.w = 13, shape.taps = 3, shape.pad = 1, shape.c = shape.k = 128;
     graphs.push_back(pooled(shape, random));
     arguments.push_back(random_arguments(graphs.back()));

@@ -1,4 +1,4 @@
-// Cheap values are computed twice where that takes next to nothing, and under a memory limit as often as it needs: less
+// Cheap values are computed twice where that takes almost no time, and under a memory limit as often as it needs: less
 // memory, the same bits, and an Error with the least limit where that is not enough.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Programs on a device that runs behind the host: loops that are given to it as a whole, recorded and replayed steps,
-// two sets of inputs. The simulated device checks on the way that work on the same bytes is in order.
+// Programs on an asynchronous device: loops enqueued as a whole, recorded and replayed steps, two sets of inputs. The
+// simulated device checks on the way that work on the same bytes is in order.
 #include <gtest/gtest.h>
 
 #include <cstring>

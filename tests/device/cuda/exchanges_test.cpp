@@ -35,7 +35,7 @@ std::vector<std::vector<double>> exchanged(comm::Communicator& ranks, const std:
   const Value x = b.input("x", {DType::f32, {3, 2}});
   b.returns("y", b.apply(op, {x}, attributes));
   GraphRun run(b.finish(), card_of(ranks, device), {});
-  // Behind the host: so that the exchange is a part of what is recorded.
+  // Asynchronous, so that the recording includes the exchange.
   EXPECT_EQ(run.program().runs_behind(), device != "cpu");
   std::vector<std::vector<double>> results;
   for (int round = 0; round < 4; ++round) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr DType kLoopTypes[] = {DType::f32, DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean};
 
-// An expression in the text form, of depth up to `depth`.
+// An expression in the text format, of depth up to `depth`.
 std::string random_expression(Values& values, int operands, int depth, const std::string& step) {
   const auto pick = [&](int below) { return static_cast<int>(values.random()() % static_cast<unsigned>(below)); };
   if (depth == 0 || pick(8) == 0) {

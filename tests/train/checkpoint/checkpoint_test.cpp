@@ -1,4 +1,4 @@
-// Checkpoints: equal runs give equal bytes, damaged ones are passed over and said, a failed save loses nothing.
+// Checkpoints: equal runs give equal bytes, damaged ones are skipped and reported, a failed save loses nothing.
 #include "ridgeline/train/checkpoint/checkpoint.h"
 
 #include <gtest/gtest.h>

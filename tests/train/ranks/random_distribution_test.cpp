@@ -1,7 +1,7 @@
 // Chance puts a training together: a network, an optimizer, what is done to gradients, and how ranks share the work
 // (data, parts of layers, stages, servers, split updates, buckets). Either all ranks refuse it in the same words, or
-// they train as one rank with all batches does: in f64, on the reference kernels, but for the rounding of f64; and in
-// f32, through Model and Loop, with the bits of ranks that exchange gradients where that is promised.
+// they train as one rank with all batches does: in f64, on the reference kernels, except for the rounding of f64; and
+// in f32, through Model and Loop, with the bits of ranks that exchange gradients where that is promised.
 //
 // RIDGELINE_RANDOM_DISTRIBUTIONS=N draws N of them instead of a few and prints what was refused;
 // RIDGELINE_RANDOM_SEED=S begins at S.

@@ -1,4 +1,4 @@
-// N ranks with batches of B train a whole model as one rank with batches of N * B does, but for rounding: in f64
+// N ranks with batches of B train a whole model as one rank with batches of N * B does, except for rounding: in f64
 // nothing is left of the difference, over shared memory and over MPI, and in f32 the ranks end no further from the f64
 // training than one rank does.
 //
@@ -198,7 +198,7 @@ TEST(OnMpi, WholeModel) {
   write_safetensors(std::getenv("RIDGELINE_TEST_FILE"), values);
 }
 
-// The ranks end where `exact` does but for what f64 rounds, made as much more of as of the rounding of f32.
+// The ranks end where `exact` does except for f64 rounding, magnified as much as the rounding of f32.
 double expect_the_same(const TrainedWhole& ranks, const TrainedWhole& exact) {
   const Distance apart = distance(ranks, exact);
   EXPECT_LE(apart.value, 1e-9) << apart.where;

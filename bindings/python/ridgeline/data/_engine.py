@@ -79,7 +79,7 @@ class OwnEngine:
 
     def _run(self, chunk, seed, epoch, timeout):
         size = max(len(indices) for indices, _ in chunk)
-        # Shorter batches are filled up with rows that nobody gets: the engine's batches have one size, but for the last.
+        # Shorter batches are padded with rows that nobody gets: the engine's batches have one size, except the last.
         filled = any(len(indices) < size for indices, _ in chunk[:-1])
         if filled and self._options["bad_samples"] == "skip":
             raise ArgumentError("bad_samples='skip' needs batches of one size, batch_sampler gives several: take "

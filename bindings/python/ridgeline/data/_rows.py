@@ -280,7 +280,7 @@ def _by_index(pool, prefetch, order, epoch, delivered, timeout):
 
 
 def _streams(pool, prefetch, order, epoch, delivered, timeout):
-    """Workers take turns, as in PyTorch: one whose stream has ended is passed over from then on."""
+    """Workers take turns, as in PyTorch: one whose stream has ended is skipped from then on."""
     streams = [_Stream(worker) for worker in range(pool.count)]
     arrived = {}
     turns = collections.deque(streams)

@@ -405,7 +405,7 @@ def _pair_of(first, places, label):
 
 
 def _lazy_image_value(value):
-    """As _image_value, but for files that are named by their path, which are left to be read."""
+    """As _image_value, for files that are given by their path, which are left to be read."""
     if isinstance(value, dict):  # Hugging Face's images that are not decoded
         value = value["bytes"] if value.get("bytes") is not None else value["path"]
     value = getattr(value, "ridgeline_file", value)

@@ -342,7 +342,7 @@ class Normalize(Layer):
 
 
 class Sequential(Layer):
-    """Layers one behind the other; functions of a value may stand among them.
+    """Layers one after the other; functions of a value may stand among them.
 
     A layer without a name is called after its place, "0", "1", ..., behind the name of this one if that has one.
     """

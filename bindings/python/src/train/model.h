@@ -77,7 +77,7 @@ class PyModel {
   std::string device() const { return plan_.session.device; }
   bool trains() const { return run_ != nullptr; }
   bool training_now() const { return training_; }
-  // Graph of the training step in its text form, or of the prediction where nothing is trained.
+  // Text format of the training step's graph, or of the prediction's where nothing is trained.
   std::string graph_text();
   // The columns that the net takes.
   std::vector<std::string> inputs() const;

@@ -1,6 +1,6 @@
 // ridgeline/data/ir/nodes/entries.h
 //
-// The parts that the tables of registry.h are put together from, and the checks that their entries share.
+// The lists from which the tables of registry.h are assembled, and the checks that their entries share.
 #pragma once
 
 #include "ridgeline/data/ir/registry.h"

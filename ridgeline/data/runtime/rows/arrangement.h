@@ -1,7 +1,7 @@
 // ridgeline/data/runtime/rows/arrangement.h
 //
-// Order nodes as arithmetic: where row `position` of epoch `epoch` lies in the input. Used for rows and, above batch,
-// for batches. Immutable but for small caches: any thread may ask.
+// Order nodes as arithmetic: which row of the input is row `position` of epoch `epoch`. Used for rows and, above batch,
+// for batches. Immutable except for small caches: any thread may ask.
 #pragma once
 
 #include <functional>
@@ -37,12 +37,12 @@ inline std::int64_t integer(const Node& node, const char* name) { return arg<std
 // The key of an order node's draws: its own seed, or the run's, and its name.
 PhiloxKey order_key(const Node& node, std::uint64_t seed);
 
-// A value for each epoch that is expensive to compute. The latest few are kept, since several epochs are in use at the
-// border between two.
+// A value for each epoch that is expensive to compute. The latest few are kept, since at the end of an epoch the next
+// one is already in use.
 template <class T>
 class PerEpoch {
  public:
-  // `make()` returns a std::shared_ptr<T> and runs under the lock: once an epoch.
+  // `make()` returns a std::shared_ptr<T> and runs under the lock: once per epoch.
   template <class Make>
   std::shared_ptr<T> get(std::uint64_t epoch, Make make) const {
     const std::lock_guard lock(mutex_);
@@ -53,7 +53,7 @@ class PerEpoch {
     recent_.emplace_back(epoch, make());
     return recent_.back().second;
   }
-  // The same without the lock where `memo` has it.
+  // The same, without the lock if `memo` has the value.
   template <class Make>
   const T& get(std::uint64_t epoch, Memo& memo, Make make) const {
     if (!memo.value || memo.epoch != epoch) {

@@ -1,8 +1,8 @@
 // ridgeline/data/runtime/rows/row_scan.h
 //
-// Looks at the rows of one epoch from the first on, as far as somebody needs it, and hands what was found over in
-// order. A thread that needs more looks at some rows itself, and threads that have nothing else to do help() it, so
-// that tests that cost much run on all of them. Any thread.
+// Reads the rows of one epoch from the first on, as far as they are needed, and delivers what it finds in their order.
+// A thread that needs more reads some rows itself, and threads that have nothing else to do help(), so that expensive
+// tests run on all of them. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +21,14 @@ namespace ridgeline::data {
 template <class Answer>
 class RowScan {
  public:
-  // `cheap`: see Scratch. `ahead` false: no row is looked at before it is needed.
+  // `cheap`: see Scratch. `ahead` false: no row is read before it is needed.
   RowScan(RowsPtr rows, std::uint64_t epoch, int places, bool cheap, bool ahead)
       : rows_(std::move(rows)), epoch_(epoch), places_(places), cheap_(cheap), ahead_(ahead) {}
   virtual ~RowScan() = default;
   RowScan(const RowScan&) = delete;
   RowScan& operator=(const RowScan&) = delete;
 
-  // Looks at a few rows that will be needed soon. False where there is nothing to do.
+  // Reads a few rows that will be needed soon. False if there is nothing to do.
   bool help() {
     std::unique_lock lock(mutex_);
     if (!ahead_ || ended_ || next_ >= needed_ + kAhead) return false;
@@ -39,14 +39,14 @@ class RowScan {
 
  protected:
   const Rows& rows() const { return *rows_; }
-  // What is found in a row. Several threads at once, without the lock.
+  // What is found in a row. Called by several threads at once, without the lock.
   virtual Answer look(RowAddress row, Scratch& scratch) const = 0;
   // Gets the answers in the order of the rows, under the lock.
   virtual void take(std::uint64_t position, Answer answer) = 0;
   // After the last row, under the lock, once.
   virtual void end() {}
 
-  // Looks at rows until enough() or until there are no more; then what read() gives. Both run under the lock.
+  // Reads rows until enough() or until there are no more; then returns read(). Both run under the lock.
   template <class Enough, class Read>
   auto after(Enough enough, Read read) {
     std::unique_lock lock(mutex_);
@@ -61,16 +61,16 @@ class RowScan {
   }
 
  private:
-  // Rows that one thread looks at.
+  // Rows that one thread reads.
   struct Part {
     enum class State { open, working, done };
     std::uint64_t begin = 0, end = 0;
     State state = State::open;
-    bool last = false;  // the rows end in it, or before it
+    bool last = false;  // the rows end in this part, or before it
     std::vector<Answer> answers;
   };
 
-  // The first part that nobody works on; null where as many wait for an earlier one as may.
+  // The first part that no thread works on; null if the limit of parts that wait for an earlier one is reached.
   Part* claim() {
     for (const auto& part : parts_) {
       if (part->state == Part::State::open) return part.get();  // its thread failed
@@ -100,7 +100,7 @@ class RowScan {
     lock.lock();
     free_.push_back(std::move(scratch));
     part.state = Part::State::done;
-    // The first rows are due soon, and rows that cost much should be shared out one by one.
+    // Parts start small, since the first rows are due soon and expensive rows are best distributed one by one.
     if (time < kShort && ahead_) rows_at_once_ = std::min(2 * rows_at_once_, kMostRows);
     if (time > 4 * kShort) rows_at_once_ = std::max<std::uint64_t>(1, rows_at_once_ / 2);
     hand_over();
@@ -111,7 +111,7 @@ class RowScan {
     while (part.end > part.begin && !rows_->has({epoch_, part.end - 1})) --part.end, part.last = true;
     try {
       for (std::uint64_t i = part.begin; i < part.end; ++i) rows_->prefetch({epoch_, i}, scratch);
-    } catch (const Error&) {  // met again where the row is made
+    } catch (const Error&) {  // thrown again when the row is made
     }
     part.answers.reserve(part.end - part.begin);
     for (std::uint64_t i = part.begin; i < part.end; ++i) {
@@ -145,7 +145,7 @@ class RowScan {
 
   static constexpr std::uint64_t kMostRows = 64;
   static constexpr std::size_t kMostParts = 64;
-  static constexpr std::uint64_t kAhead = 1024;  // rows beyond the needed one that help() looks at
+  static constexpr std::uint64_t kAhead = 1024;  // rows beyond the needed one that help() reads
   static constexpr std::chrono::microseconds kShort{50};
 
   RowsPtr rows_;
@@ -156,8 +156,8 @@ class RowScan {
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Part>> parts_;  // in the order of the rows; the first is not done
   std::vector<std::unique_ptr<Scratch>> free_;
-  std::uint64_t next_ = 0;    // row that nobody looked at
-  std::uint64_t needed_ = 0;  // the last one that somebody waited for
+  std::uint64_t next_ = 0;    // first row that was not read
+  std::uint64_t needed_ = 0;  // the last row that was waited for
   std::uint64_t rows_at_once_ = 1;
   bool ended_ = false;
 };

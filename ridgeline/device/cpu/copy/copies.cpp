@@ -44,7 +44,7 @@ KernelChoice plain_copy(const KernelRequest& request) {
   return kernel;
 }
 
-// y is row-major; element `index` of it lies at sum(index * steps) of x.
+// y is row-major; its element `index` is at sum(index * steps) of x.
 KernelChoice gather(const KernelRequest& request, const Shape& y, Integers steps) {
   return copy_kernel(
       request, StridedCopy(y.dims(), std::move(steps), strides_of(y), 0, 0, size_of(request.inputs[0].type.dtype)));
@@ -130,7 +130,7 @@ KernelChoice make_own_pad(const KernelRequest& request) {
 
 namespace {
 
-// Where index 0 of a slice lies in x, and how far its neighbours are apart.
+// Where index 0 of a slice is in x, and the distances of its neighbours.
 struct Slice {
   std::int64_t offset = 0;
   Integers strides;
@@ -167,7 +167,7 @@ KernelChoice make_own_strided_slice_bwd(const KernelRequest& request) {
 
 namespace {
 
-// Parts beside each other along an axis of `whole`, each copied from or to its place there.
+// Pieces side by side along an axis of `whole`, each copied from or to its position there.
 std::vector<StridedCopy> part_copies(const ValueType& whole, std::int64_t axis, const std::vector<KernelOperand>& parts,
                                      bool into_whole) {
   if (axis < 0) axis += whole.shape.rank();

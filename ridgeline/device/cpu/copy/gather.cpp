@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// to = the sum of `count` rows of n values, in their order, rounded once; a row is rows[i] * n values behind `from`.
+// to = the sum of `count` rows of n values, in their order, rounded once; a row is rows[i] * n values after `from`.
 template <class Value>
 void sum_named_rows(const Value* HWY_RESTRICT from, const std::int64_t* HWY_RESTRICT rows, std::int64_t count,
                     std::int64_t n, Value* HWY_RESTRICT to) {
@@ -60,7 +60,7 @@ std::int64_t row_grain(std::int64_t bytes) {
   return std::max<std::int64_t>(1, 64 * 1024 / std::max<std::int64_t>(1, bytes));
 }
 
-// The places of each row's numbers side by side: those of row r are places[starts[r]] to places[starts[r + 1]].
+// The positions of each row's indices, grouped by row: those of row r are places[starts[r]] to places[starts[r + 1]].
 void sort_by_row(const std::int32_t* indices, const GatherForm& form, std::int64_t* starts, std::int64_t* places) {
   std::fill(starts, starts + form.rows + 1, 0);
   for (std::int64_t i = 0; i < form.count; ++i) ++starts[indices[i] + 1];

@@ -43,7 +43,7 @@ void round_image_line_as(const float* HWY_RESTRICT from, std::int64_t n, bfloat1
   for (; i < n; ++i) to[i] = to_bfloat16(from[i]);
 }
 
-// Past the caches where `to` is aligned as a vector.
+// With non-temporal stores where `to` is aligned as a vector.
 void round_image_line(const float* from, std::int64_t n, bfloat16* to, bool past_caches) {
   constexpr std::uintptr_t kVector = HWY_LANES(std::uint16_t) * sizeof(bfloat16);
   if (past_caches && reinterpret_cast<std::uintptr_t>(to) % kVector == 0) return round_image_line_as<true>(from, n, to);
@@ -60,10 +60,10 @@ HWY_EXPORT(round_image_line);
 
 namespace {
 
-// Bytes of a result of which caches keep nothing until it is read again.
+// Bytes of a result that do not stay in caches until it is read.
 constexpr std::size_t kStreamedImages = 4 << 20;
 
-// A line in f32, in scratch memory, rounded from there: the values of the f32 kernel and a cast behind it.
+// A line in f32, in scratch memory, rounded from there: the values of the f32 kernel followed by a cast.
 class NarrowTail final : public Kernel {
  public:
   NarrowTail(const image::NormalizeTable& table, const ValueType& result, bool flips)

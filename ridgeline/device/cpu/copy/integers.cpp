@@ -22,7 +22,7 @@ KernelChoice make_own_integer_add(const KernelRequest& request) {
   const std::int64_t elements = result.shape.elements();
   auto kernel = make_body_kernel("own integer add", [elements](const KernelArguments& a) {
     const auto *const x = input<std::int64_t>(a, 0), *const y = input<std::int64_t>(a, 1);
-    // As the op says it, in f64.
+    // As the op's definition, in f64.
     for (std::int64_t i = 0; i < elements; ++i)
       output<std::int64_t>(a, 0)[i] = static_cast<std::int64_t>(static_cast<double>(x[i]) + static_cast<double>(y[i]));
   });

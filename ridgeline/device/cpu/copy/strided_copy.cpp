@@ -63,7 +63,7 @@ StridedCopy::StridedCopy(std::vector<std::int64_t> sizes, std::vector<std::int64
                          std::vector<std::int64_t> to_strides, std::int64_t from_offset, std::int64_t to_offset,
                          std::size_t element_size)
     : from_offset_(from_offset), to_offset_(to_offset), element_size_(element_size) {
-  // Neighbouring axes that are one run on both sides become one.
+  // Neighbouring axes that are contiguous on both sides become one.
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const Axis axis{sizes[i], from_strides[i], to_strides[i]};
@@ -117,7 +117,7 @@ void StridedCopy::copy_plane(const T* from, T* to, std::int64_t rows) const {
     }
     return;
   }
-  // Tiles of a few columns: the lines of either side are read or written whole while they are in cache.
+  // Tiles of a few columns: the lines of either side are read or written completely while they are in cache.
   constexpr std::int64_t kColumns = 32;
   for (std::int64_t tile = 0; tile < c.size; tile += kColumns) {
     const std::int64_t last = std::min(c.size, tile + kColumns);
@@ -145,8 +145,8 @@ void StridedCopy::copy_plane(const T* from, T* to, std::int64_t rows) const {
 
 template <class T>
 void StridedCopy::run_as(const T* from, T* to) const {
-  // Rows are cut too, so that one large plane keeps the whole team busy: into bands of about the same size, whole
-  // squares, so that few are left over.
+  // Rows are divided too, so that one large plane keeps the whole team busy: into bands of about the same size, of full
+  // squares, so that few rows remain.
   constexpr std::int64_t kMostRows = 32, kRowGrain = 8;
   const std::int64_t least = std::max<std::int64_t>(1, (rows_.size + kMostRows - 1) / kMostRows);
   const std::int64_t band = std::max<std::int64_t>(1, (rows_.size + least - 1) / least);

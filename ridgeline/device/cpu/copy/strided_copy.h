@@ -28,7 +28,7 @@ class StridedCopy {
   template <class T>
   void copy_plane(const T* from, T* to, std::int64_t rows) const;
 
-  std::vector<Axis> outer_;  // walked one by one, all but the two innermost
+  std::vector<Axis> outer_;  // iterated one by one: all except the two innermost
   Axis rows_{1, 0, 0};
   Axis columns_{1, 1, 1};
   std::int64_t outer_count_ = 1;

@@ -7,7 +7,7 @@ namespace ridgeline::device {
 KernelFactory make_own_reshape, make_own_flatten, make_own_unflatten, make_own_transpose, make_own_broadcast_to,
     make_own_pad, make_own_strided_slice, make_own_strided_slice_bwd, make_own_concat, make_own_split;
 KernelFactory make_own_gather, make_own_gather_bwd;
-// Of packed values, in any layout: nothing is copied that lies in its place already.
+// Copies packed values in any layout, except those that are in place already.
 KernelFactory make_own_collective_start;
 // A loop computes in f32, which does not hold the number of the next step.
 KernelFactory make_own_integer_constant, make_own_integer_add;

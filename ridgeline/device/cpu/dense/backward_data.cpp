@@ -5,9 +5,9 @@ namespace ridgeline::device {
 namespace dense {
 namespace {
 
-// dx = dy w. Rows of w are the depth: a panel's part of a chunk of them is copied into the first cache, once for all
-// rows of dy. An item is some hundred inputs, whose sums stay in the second cache. The next panel is asked for
-// meanwhile, and no more: rows whose distance is a multiple of some KB share few places of the caches.
+// dx = dy w. Rows of w are the depth: a panel of a chunk of them is copied into the first-level cache, once for all
+// rows of dy. An item is some hundred inputs, whose sums stay in the second-level cache. The next panel is prefetched
+// meanwhile, and no more: rows whose distance is a multiple of some KB share few sets of the caches.
 template <class Value>
 class DenseBackwardData final : public Kernel {
  public:
@@ -42,7 +42,7 @@ class DenseBackwardData final : public Kernel {
 
   std::int64_t deep(std::int64_t chunk) const { return std::min(kDepth, dense_.outputs - chunk * kDepth); }
 
-  // Rows of a chunk side by side: [chunk][row][kDepth].
+  // Rows of a chunk: [chunk][row][kDepth].
   void gather(const Value* dy, std::int64_t rows, float* to) const {
     for_each_item(parts_of(dense_.outputs, kDepth), [&](std::int64_t chunk, int) {
       moves_.copy(dy + chunk * kDepth, dense_.outputs, rows, deep(chunk), to + chunk * rows_ * kDepth, kDepth);

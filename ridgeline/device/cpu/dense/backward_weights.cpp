@@ -7,7 +7,7 @@ namespace ridgeline::device {
 namespace dense {
 namespace {
 
-// dw = dy^T x: strips are made in the second cache and go past the caches from there.
+// dw = dy^T x: strips are computed in the second-level cache and written from there with non-temporal stores.
 template <class Value>
 class DenseBackwardWeights final : public Kernel {
  public:

@@ -1,9 +1,8 @@
 // ridgeline/device/cpu/dense/dense.h
 //
-// A dense layer over many rows as its kernels see it: x [rows, inputs], w [outputs, inputs], dy [rows, outputs], of f32
-// or all of bf16 (Value): what is brought into another form becomes f32 on the way. Weights lie in plain rows and are
-// read once for kMostRows rows of x; a matrix that is multiplied by them, of which there is little, is brought into the
-// form that products read best. A plain value.
+// A dense layer over many rows as its kernels see it: x [rows, inputs], w [outputs, inputs], dy [rows, outputs], all
+// f32 or all bf16 (Value): values that are packed are converted to f32. Weights are in plain rows and are read once for
+// kMostRows rows of x; the other matrix, which is small, is packed as products read it best. A plain value.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +25,7 @@ using products::lines_of;
 using products::product_code;
 using products::ProductCode;
 
-// Rows of x that are multiplied while a part of the weights is in the second cache.
+// Rows of x that are multiplied while a block of the weights is in the second-level cache.
 constexpr std::int64_t kMostRows = 256;
 
 constexpr std::int64_t parts_of(std::int64_t n, std::int64_t part) { return (n + part - 1) / part; }
@@ -35,7 +34,7 @@ constexpr std::int64_t parts_of(std::int64_t n, std::int64_t part) { return (n +
 // thread.
 inline std::int64_t fair_item(std::int64_t n, std::int64_t most, std::int64_t grain, std::int64_t threads) {
   if (threads > kSmallTeam) {
-    const auto overhead = static_cast<double>(grain) / 4;  // of an item
+    const auto overhead = static_cast<double>(grain) / 4;  // cost of an item
     std::int64_t best = std::max(most / grain, std::int64_t{1}) * grain;
     const auto cost = [&](std::int64_t item) {
       return team_rounds(parts_of(n, item), threads) * (static_cast<double>(item) + overhead);
@@ -53,8 +52,8 @@ struct Dense {
   std::int64_t rows = 0, inputs = 0, outputs = 0;
   Dense(const ValueType& x, const ValueType& w) : rows(x.shape[0]), inputs(x.shape[1]), outputs(w.shape[0]) {}
 
-  // An operand without elements, weights (operand or result) in another layout than plain rows, or `values` of several
-  // types.
+  // Refuses operands without elements, weights (operand or result) in another layout than plain rows, and `values` of
+  // several types.
   std::optional<Refusal> refusal(const KernelRequest& request, std::initializer_list<const KernelOperand*> w,
                                  std::initializer_list<const KernelOperand*> values) const;
 };
@@ -76,7 +75,7 @@ struct PanelForm {
   }
 };
 
-// Some rows of a times a panel's part of one chunk.
+// Some rows of a times one chunk of a panel.
 struct PanelProduct {
   std::int64_t rows, columns, depth;
   const float* a;
@@ -84,7 +83,7 @@ struct PanelProduct {
   const float* b;
   float* c;
   std::int64_t c_row;
-  bool add;  // to what c holds
+  bool add;  // whether to add to c
 
   void run(const ProductCode& code, Ahead& ahead) const {
     code.multiply({.rows = rows,

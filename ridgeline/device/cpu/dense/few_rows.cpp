@@ -31,7 +31,7 @@ void put_values(const float* from, std::int64_t n, DType type, void* to, std::in
   }
 }
 
-// y = x w^T, and what follows: a bias, another summand, relu.
+// y = x w^T, followed by a bias, another summand, relu.
 class FewRowsForward final : public Kernel {
  public:
   FewRowsForward(const FewRows& f, const KernelRequest& request)

@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/dense/few_rows.h
 //
 // Dense layers over few rows (a small batch), f32, bf16 or f16: y = x w^T, dx = dy w, dw = dy^T x, and the update of w
-// with that gradient, which then need not be a value. A pass over the weights is all that takes time, so they lie in
-// plain rows, which the memory likes best, and are read once (few_rows_products.h).
+// with that gradient, which is then not stored. Only the pass over the weights takes time, so they are in plain rows,
+// which is best for memory, and are read once (few_rows_products.h).
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace ridgeline::device {
 
-// Rows over values of a type up to which these kernels are faster than those that keep weights in the caches for many
-// rows. By measurement: docs/device-own.md.
+// The number of rows up to which these kernels are faster than those that keep weights in the caches for many rows.
+// Measured: docs/device-own.md.
 std::int64_t most_few_rows(DType type);
 
 // x [rows, inputs], dy [rows, outputs], w [outputs, inputs].
@@ -26,18 +26,18 @@ struct FewRows {
 
   static constexpr std::int64_t kMostInputs = 512;  // pieces of rows: long for the memory, short for the cache
 
-  // Too many rows, an empty operand, or weights (operand or result) in another layout than plain rows.
+  // Refuses too many rows, empty operands, and weights (operand or result) in another layout than plain rows.
   std::optional<Refusal> refusal(const KernelRequest& request, std::initializer_list<const KernelOperand*> w) const;
-  // Of a row of weights and all rows of x: are a team's threads worth waking?
+  // Whether there is too little work to wake the team's threads.
   bool small() const { return rows * inputs * outputs < (std::int64_t{1} << 16); }
 
-  // body(first, count, thread) for parts of the outputs of some hundred kilobytes of weights each, on any thread.
+  // Calls body(first, count, thread) for ranges of outputs with a few hundred kilobytes of weights each, on any thread.
   template <class Body>
   void for_outputs(const Body& body) const {
     const std::int64_t block = std::clamp<std::int64_t>(round_up((std::int64_t{128} << 10) / inputs, 8), 8, 512);
     for_parts(outputs, block, body);
   }
-  // body(first, count, thread) for parts of the inputs, of kMostInputs at most.
+  // Calls body(first, count, thread) for ranges of at most kMostInputs inputs.
   template <class Body>
   void for_inputs(const Body& body) const {
     constexpr std::int64_t kNarrow = 64;
@@ -57,13 +57,13 @@ struct FewRows {
   }
 };
 
-// How far apart rows of some length lie, an odd number of lines: lengths are often multiples of 4 KB, and the cache has
-// few places for lines that are so far apart.
+// The distance of rows of this length, an odd number of cache lines: lengths are often multiples of 4 KB, and lines at
+// such distances compete for few places in the cache.
 constexpr std::int64_t few_rows_pitch(std::int64_t length) {
   return ((length + kLineFloats - 1) / kLineFloats | 1) * kLineFloats;
 }
 
-// The rows of an operand in f32: one where it lies, others, and those of other types, in the scratch memory.
+// The rows of an operand in f32: a single f32 row in place, others copied or converted to scratch memory.
 class FewRowsOperand {
  public:
   FewRowsOperand(DType type, std::int64_t rows, std::int64_t length, Scratch& scratch)

@@ -39,7 +39,7 @@ HWY_INLINE void with_weights(WeightRows w, const Product& product) {
 }
 
 // Adds n products, a multiple of kDotLanes, to the lanes of K rows of w and R of x; those of rows k and r are at
-// lanes + k * lanes_step + r * kDotLanes. `ahead`: what is asked for of each row of w.
+// lanes + k * lanes_step + r * kDotLanes. `ahead`: what is prefetched of each row of w.
 template <int K, int R, class T>
 HWY_INLINE void dot_chunk(RowsAt<T> w, const T* ahead, RowsAt<float> x, std::int64_t n, float* HWY_RESTRICT lanes,
                           std::int64_t lanes_step) {
@@ -128,7 +128,7 @@ void dot_rows(WeightRows w, std::int64_t outputs, RowsAt<float> x, std::int64_t 
   with_weights(w, [&](auto typed) HWY_ATTR { dot_rows_of(typed, outputs, x, rows, n, y, y_step); });
 }
 
-// Adds to dx the products of K rows of w, whose own sum is made first: an eighth of the roundings of one long sum.
+// Adds to dx the products of K rows of w, which are summed first: an eighth of the roundings of one long sum.
 template <int K, class T>
 HWY_INLINE void combine_outputs(RowsAt<T> w, RowsAt<float> dy, std::int64_t rows, std::int64_t n,
                                 float* HWY_RESTRICT dx, std::int64_t dx_step) {

@@ -1,9 +1,8 @@
 // ridgeline/device/cpu/dense/few_rows_products.h
 //
 // Products of a large matrix of weights (f32, bf16 or f16) with few rows of f32 values. Each reads the weights once,
-// some rows at a time, and asks for those that come next, so that the memory is all that takes time. The order of a
-// sum follows from the shapes alone and does not depend on the length of vectors. Pointers may have any alignment. Any
-// thread may call.
+// some rows at a time, and prefetches the next ones, so that memory is the only limit. The order of a sum depends only
+// on the shapes, not on the length of vectors. Pointers may have any alignment. Any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ namespace ridgeline::device {
 
 constexpr std::int64_t kFewRowsAtMost = 8;
 
-// Matrices in rows that lie `step` apart.
+// Matrices whose rows are `step` elements apart.
 template <class T>
 struct RowsAt {
   const T* at;
@@ -32,8 +31,8 @@ struct WeightRows {
   }
 };
 
-// y[r, k] = sum over i < n of w[k, i] * x[r, i], for `outputs` rows of w and `rows` of x, of which there are at most
-// kFewRowsAtMost. In sixteen virtual lanes.
+// y[r, k] = sum over i < n of w[k, i] * x[r, i], for `outputs` rows of w and `rows` of x, at most kFewRowsAtMost. Sums
+// use sixteen virtual lanes.
 void dot_few_rows(WeightRows w, std::int64_t outputs, RowsAt<float> x, std::int64_t rows, std::int64_t n, float* y,
                   std::int64_t y_step);
 
@@ -41,8 +40,8 @@ void dot_few_rows(WeightRows w, std::int64_t outputs, RowsAt<float> x, std::int6
 void combine_few_rows(WeightRows w, std::int64_t outputs, RowsAt<float> dy, std::int64_t rows, std::int64_t n,
                       float* dx, std::int64_t dx_step);
 
-// dw[k, i] = sum over r < rows of dy[r, k] * x[r, i], for `outputs` rows of n inputs. `past_caches`: what is written is
-// not read soon.
+// dw[k, i] = sum over r < rows of dy[r, k] * x[r, i], for `outputs` rows of n inputs. `past_caches`: the result is not
+// read soon.
 void multiply_few_rows(RowsAt<float> dy, RowsAt<float> x, std::int64_t rows, std::int64_t outputs, std::int64_t n,
                        float* dw, std::int64_t dw_step, bool past_caches);
 

@@ -8,8 +8,8 @@
 namespace ridgeline::device {
 namespace {
 
-// The gradient of some rows of weights is made run by run in the first cache, where the update's loop reads it: memory
-// sees the states alone, once in and once out.
+// The gradient of some rows of weights is computed run by run in the first-level cache, where the update's loop reads
+// it: only the states go through memory, once in and once out.
 class FewRowsUpdate final : public Kernel {
  public:
   FewRowsUpdate(const FewRows& f, MatrixUpdate update)
@@ -54,14 +54,14 @@ class FewRowsUpdate final : public Kernel {
       multiply_few_rows(dy.from(0, k), x.from(0, first), f_.rows, count, n, strip, kRun, false);
       for (std::int64_t row = 0; row < count; ++row) {
         const std::int64_t at = (k + row) * f_.inputs + first;
-        // While the run is on its way into the first cache, where the loop then finds it.
+        // While the run is brought into the first-level cache, where the loop then reads it.
         if (update_.at().squares) squares[(k + row) * runs_ + first / kRun] = squares_of(update_.state(0) + at, n);
         update_.update(thread, at, strip + row * kRun, n);
       }
     }
   }
 
-  // Of each run of each row.
+  // For each run of each row.
   double* squares(void* scratch) const { return reinterpret_cast<double*>(static_cast<float*>(scratch) + squares_at_); }
 
   int threads_ = compute_threads();

@@ -7,10 +7,10 @@ namespace ridgeline::device {
 namespace dense {
 namespace {
 
-// y = x w^T, and what follows. The products are w x^T: rows of x are columns of panels, rows of w come as they lie. An
-// item is some hundred outputs; for a range of the inputs, whose part of x stays in the second cache, their weights
-// pass, a strip of rows at a time: long pieces of few rows, since rows whose distance is a multiple of some KB share
-// few places of the caches. For the same reason a strip's part of a chunk is copied before it is multiplied.
+// y = x w^T and its epilogue. The products are w x^T: rows of x are columns of panels, rows of w are read in place. An
+// item is some hundred outputs; for a range of the inputs, whose piece of x stays in the second-level cache, their
+// weights pass, a strip of rows at a time: long pieces of few rows, since rows whose distance is a multiple of some KB
+// share few sets of the caches. For the same reason a strip's piece of a chunk is copied before it is multiplied.
 template <class Value>
 class DenseForward final : public Kernel {
  public:

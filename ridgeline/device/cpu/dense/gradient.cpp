@@ -3,7 +3,7 @@
 namespace ridgeline::device::dense {
 
 Gradient::Gradient(const Dense& d, Scratch& scratch) : dense_(d), turned_pitch_(round_up(d.rows, kLineFloats)) {
-  // Whole panels of any vector length, so that the ranges are the same everywhere.
+  // Full panels of any vector length, so that the ranges are the same everywhere.
   constexpr std::int64_t kGrain = 64;
   range_ = std::clamp(kRangeFloats / d.rows / kGrain * kGrain, kLeastRange, kMostRange);
   range_ = std::min(range_, round_up(d.inputs, kGrain));

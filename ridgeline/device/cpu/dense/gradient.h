@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/dense/gradient.h
 //
-// The gradient of dense weights, dw = dy^T x, made strip by strip: some rows of it in a range of inputs, whose part of
-// x stays in the second cache. Owns nothing but its plan of the scratch memory; after `prepare` any thread may
-// multiply.
+// The gradient of dense weights, dw = dy^T x, computed strip by strip: some rows of it in a range of inputs, whose
+// columns of x stay in the second-level cache. Owns only its layout of the scratch memory; after `prepare` any thread
+// may multiply.
 #pragma once
 
 #include <span>
@@ -18,20 +18,20 @@ class Gradient {
 
   Gradient(const Dense& d, Scratch& scratch);
 
-  // x in panels, dy turned; of f32 or bf16.
+  // Packs x into panels and transposes dy; f32 or bf16.
   template <class Value>
   void prepare(const Value* x, const Value* dy, float* scratch) const;
 
-  // A strip's inputs and how many there are of such ranges; its rows, `pitch()` floats apart, end in whole vectors.
+  // A strip's number of inputs, and the number of such ranges; its rows are `pitch()` floats apart, in whole vectors.
   std::int64_t range() const { return range_; }
   std::int64_t ranges() const { return parts_of(dense_.inputs, range_); }
   std::int64_t pitch() const { return range_ + kLineFloats; }
-  // `rows` rows from `output` on in a range. `ahead` is fetched meanwhile.
+  // Computes `rows` rows from `output` on in a range. `ahead` is prefetched meanwhile.
   void multiply(std::int64_t output, std::int64_t rows, std::int64_t range, const float* scratch, float* strip,
                 std::span<const Lines> ahead) const;
 
-  // item(range, first output, outputs, thread) for parts of the gradient, long enough that most of what a strip asks
-  // for is its own.
+  // Calls item(range, first output, outputs, thread) for blocks of the gradient, long enough that most prefetches of a
+  // strip are for its own block.
   template <class Item>
   void for_each_part(const Item& item) const {
     const std::int64_t rows = rows_of_part();
@@ -48,13 +48,13 @@ class Gradient {
   static constexpr std::int64_t kRangeFloats = 128 << 10;  // of x
   static constexpr std::int64_t kLeastRange = 256, kMostRange = 4096;
 
-  // Longer parts than kItems for each thread where strips are few; shorter ones again as far as a large team would
+  // Blocks are longer than for kItems per thread if there are few strips, but short enough that a large team does not
   // wait.
   std::int64_t rows_of_part() const {
     const std::int64_t threads = compute_threads(), wanted = parts_of(kItems * threads, ranges());
     std::int64_t best = std::max(parts_of(parts_of(dense_.outputs, wanted), kStrip), kLeastStrips);
     if (threads <= kSmallTeam) return best * kStrip;
-    constexpr double kOverhead = 0.25;  // of a part, in strips
+    constexpr double kOverhead = 0.25;  // of a block, in strips
     const auto cost = [&](std::int64_t strips) {
       const std::int64_t parts = ranges() * parts_of(dense_.outputs, strips * kStrip);
       return team_rounds(parts, threads) * (static_cast<double>(strips) + kOverhead);

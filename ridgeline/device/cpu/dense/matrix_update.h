@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/dense/matrix_update.h
 //
-// What kernels of dense_update on plain rows share: they make the gradient of a part of the weights where a cache holds
-// it, and this runs the update's loop over that part of the states. Made with its kernel; `begin` is called once a run,
-// after it any thread may update parts.
+// Shared by kernels of dense_update on plain rows: they compute the gradient of a block of the weights in a cache, and
+// this runs the update's loop over that block of the states. Made with its kernel; `begin` is called once per run,
+// after it any thread may update blocks.
 #pragma once
 
 #include <memory>
@@ -18,17 +18,17 @@ namespace ridgeline::device {
 
 class MatrixUpdate {
  public:
-  // Refused: states or results in another layout than plain rows, and what no loop computes.
+  // Refuses states or results in another layout than plain rows, and expressions that loops do not support.
   static std::variant<MatrixUpdate, Refusal> make(const KernelRequest& request);
 
   const DenseUpdate& at() const { return at_; }
-  // Of the kernel's results.
+  // For the kernel's results.
   std::vector<int> in_place() const;
 
-  // Once a run; the scalars are read.
+  // Call once per run: reads the scalars.
   void begin(const KernelArguments& arguments);
   const float* state(std::size_t i) const { return static_cast<const float*>(whole_.inputs[i]); }
-  // The `n` elements from `element` on, by a thread of the team that the update was made for.
+  // Updates `n` elements from `element` on, on a thread of the team for which this was made.
   void update(int thread, std::int64_t element, float* gradient, std::int64_t n);
 
  private:
@@ -43,7 +43,7 @@ class MatrixUpdate {
   std::unique_ptr<LoopKernel> loop_;
   std::vector<std::int64_t> result_bytes_;  // of an element of the loop's results
   Part whole_;
-  std::vector<Part> parts_;  // what each thread updates now
+  std::vector<Part> parts_;  // the block that each thread is updating
 };
 
 }  // namespace ridgeline::device

@@ -30,7 +30,7 @@ struct Geometry {
                                  const Shape& result);
 };
 
-// Positions along a row of the result (first, count) for which `position * stride + shift` lies in [low, high).
+// The positions along a row of the result (first, count) for which `position * stride + shift` lies in [low, high).
 struct Run {
   std::int64_t first = 0;
   std::int64_t count = 0;

@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/direct/panels.h
 //
-// Weights in panels of columns, as the product kernel reads them (products/products.h), and how work on them is dealt
-// out. Panels are packed a few at a time, so that the copy needs little memory whatever the size of the layer.
+// Weights in panels of columns, as the product kernel reads them (products/products.h), and how work on them is
+// distributed. Panels are packed a few at a time, so that the copy needs little memory whatever the size of the layer.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,10 @@
 
 namespace ridgeline::device::direct {
 
-// The sum over this many products is made in registers and then added: part of the rule of these kernels' bits.
+// Sums over this many products are formed in registers and then added: this is part of what defines these kernels'
+// bits.
 constexpr std::int64_t kDepthStep = 256;
-// Positions of a row that are one piece of work.
+// Positions of a row that form one piece of work.
 constexpr std::int64_t kMostPositions = 96;
 
 // c += a b, where b is a packed panel or begins within one.
@@ -45,7 +46,7 @@ struct Panels {
   std::int64_t of_group() const { return (columns + width - 1) / width; }
   std::int64_t total() const { return groups * of_group(); }
   std::int64_t floats() const { return depth * width; }
-  // Packed at once.
+  // The number of panels that are packed at once.
   std::int64_t batch() const {
     constexpr std::int64_t kMostFloats = std::int64_t{2} << 20;
     return std::clamp<std::int64_t>(kMostFloats / floats(), 1, total());
@@ -62,7 +63,7 @@ struct Panels {
   }
 };
 
-// pack(panel, to) for each panel, then work(panel, packed, item, thread) for each of `items`, batch by batch.
+// Calls pack(panel, to) for each panel, then work(panel, packed, item, thread) for each of `items`, batch by batch.
 template <class Pack, class Work>
 void for_each_panel(const Panels& panels, std::int64_t items, float* packed, const Pack& pack, const Work& work) {
   for (std::int64_t begin = 0; begin < panels.total(); begin += panels.batch()) {

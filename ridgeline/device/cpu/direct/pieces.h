@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/direct/pieces.h
 //
-// What the forward pass and the gradient of the image have in common: results are made in pieces of a row of pixels,
-// each times a panel of weights. Owns the scratch memory's plan; as any kernel it is run by one thread at a time.
+// What the forward pass and the gradient of the image share: results are computed in pieces of a row of pixels, each
+// times a panel of weights. Owns the layout of the scratch memory; like any kernel it is run by one thread at a time.
 #pragma once
 
 #include "ridgeline/device/cpu/direct/geometry.h"
@@ -24,9 +24,9 @@ class PieceKernel : public Kernel {
   // Results are `rows` rows of `width` pixels.
   PieceKernel(const Geometry& geometry, const Panels& panels, std::int64_t rows, std::int64_t width);
 
-  // A panel of the weights as the product kernel reads it.
+  // Packs a panel of the weights for the product kernel.
   virtual void pack(const float* weights, const Panel& panel, float* to) const = 0;
-  // `sums` are the piece's [pixel][panels_.width], zero.
+  // `sums` are the piece's [pixel][panels_.width], initially zero.
   virtual void make(const KernelArguments& arguments, const Panel& panel, const float* packed, const Piece& piece,
                     float* sums) const = 0;
 

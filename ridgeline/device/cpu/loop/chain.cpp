@@ -49,7 +49,7 @@ struct ChainArgument {
   }
 };
 
-// Applies change(v, element) to all eight and goes on.
+// Applies change(v, element) to all eight and continues.
 #define RIDGELINE_CHANGE_EIGHT(change)             \
   const std::size_t lanes = hn::Lanes(FloatTag()); \
   v0 = change(v0, i);                              \
@@ -77,7 +77,7 @@ void chain_store(const ChainCall* call, std::size_t i, F8 v0, F8 v1, F8 v2, F8 v
   RIDGELINE_CHANGE_EIGHT(store);
 }
 
-// Changes nothing: 64-byte lines of what eight vectors of elements take are asked for.
+// Changes nothing: prefetches the 64-byte lines of eight vectors of elements.
 template <int kBytes>
 void chain_fetch(const ChainCall* call, std::size_t i, F8 v0, F8 v1, F8 v2, F8 v3, F8 v4, F8 v5, F8 v6, F8 v7) {
   const auto* const from = static_cast<const std::uint8_t*>(call->from[0]) + i * kBytes;
@@ -240,7 +240,7 @@ std::size_t run_calls(const ChainCall* calls, std::size_t count) {
   std::size_t i = 0;
   for (; i + eight <= count; i += eight) first(calls, i, v, v, v, v, v, v, v, v);
     // The compiler takes the vectors that go from step to step for arguments of the next function and clears nothing.
-    // Code of the machine's first instruction set would wait for their upper halves, and so for what they wait for.
+    // SSE code after this would depend on their upper halves.
 #if HWY_ARCH_X86
   _mm256_zeroupper();
 #endif

@@ -2,8 +2,8 @@
 //
 // A chain: consecutive instructions of a loop program, each of which reads the result of the one before. Eight vectors
 // of elements stay in registers from the first to the last, so a value that only the next instruction reads is never
-// written, and one call of a function does eight vectors' work (tail calls from step to step). The bits are those of
-// the block functions: the same primitives, element by element, in the same order.
+// stored, and one function call does eight vectors' work (tail calls from step to step). The bits are those of the
+// block functions: the same primitives, element by element, in the same order.
 #pragma once
 
 #include <array>
@@ -15,20 +15,20 @@
 
 namespace ridgeline::device {
 
-// What an argument of a step is.
+// Where a step's argument is.
 enum class ChainSource : std::uint8_t {
   carried,  // in the registers
   memory,
   scalar,  // one value for all elements
 };
 
-// One function of a chain. `to` and memory arguments are places of the program.
+// One function of a chain. `to` and memory arguments are slots of the program.
 struct ChainStep {
   enum Kind : std::uint8_t {
-    load,   // of `op` where that converts, else f32 from arguments[0]
+    load,   // by `op` if that converts, else f32 from arguments[0]
     apply,  // `op`
-    store,  // of `op` where that converts, else f32
-    fetch,  // asks for the elements of `operand` that the next block begins with
+    store,  // by `op` if that converts, else f32
+    fetch,  // prefetches the first elements of `operand` for the next block
   };
   Kind kind = apply;
   LoopOp op = LoopOp::copy;
@@ -45,10 +45,10 @@ struct Chain {
   std::vector<ChainStep> steps;
 };
 
-// The chains of two instructions and more, in order; they do not overlap.
+// The chains of at least two instructions, in order; they do not overlap.
 std::vector<Chain> find_chains(const LoopProgram& program);
 
-// A step ready to run. The function's type is that of its instruction set: only this folder's vector code calls it.
+// A step ready to run. The function's type depends on the instruction set: only this folder's vector code calls it.
 struct ChainCall {
   void (*function)();
   const void* from[5];  // of memory arguments: the block's first element
@@ -56,13 +56,13 @@ struct ChainCall {
 };
 
 struct ChainCode {
-  std::vector<ChainCall> calls;  // one more than steps, which ends the chain
-  // Runs calls over the block's first elements, as many of `count` as whole runs of eight vectors hold, and returns how
-  // many those are.
+  std::vector<ChainCall> calls;  // one more than there are steps; the last ends the chain
+  // Runs calls over the block's first elements, as many of `count` as fill whole groups of eight vectors, and returns
+  // that number.
   std::size_t (*run)(const ChainCall* calls, std::size_t count) = nullptr;
 };
 
-// For the ISA in force now; `from` and `to` are the caller's to set.
+// For the active ISA; the caller sets `from` and `to`.
 ChainCode chain_code(const Chain& chain);
 
 }  // namespace ridgeline::device

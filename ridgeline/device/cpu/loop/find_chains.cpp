@@ -15,7 +15,7 @@ bool converts_operands(LoopOp op) {
   return op == LoopOp::load_u8 || op == LoopOp::load_i32 || op == LoopOp::load_bf16 || op == LoopOp::load_f16;
 }
 
-// Ops that no step does: they walk over elements one by one, in other orders, or over whole blocks.
+// Ops without a step: they walk over elements one by one, in other orders, or over full blocks.
 bool stays_apart(LoopOp op) {
   switch (op) {
     case LoopOp::load_periodic:
@@ -43,7 +43,7 @@ class ChainFinder {
   }
 
  private:
-  // The longest chain that begins with this instruction.
+  // The longest chain that begins at this instruction.
   Chain from(std::size_t first) {
     Chain chain;
     chain.first = chain.end = first;
@@ -79,7 +79,7 @@ class ChainFinder {
     return false;
   }
 
-  // Adds the instruction's step if it reads what is carried in a place that some function has.
+  // Adds the instruction's step if it reads the carried value as an argument for which there is a function.
   bool go_on(Chain& chain, std::size_t at) {
     const LoopInstruction& i = code_[at];
     if (stays_apart(i.op) || converts_operands(i.op)) return false;
@@ -100,7 +100,7 @@ class ChainFinder {
         step.sources[k] = a.place == LoopSlot::scalar ? ChainSource::scalar : ChainSource::memory;
       }
     }
-    // Of three arguments and more one is carried.
+    // Of three or more arguments one is carried.
     if (carried == 0 || (arguments > 2 && carried > 1)) return false;
     chain.steps.push_back(step);
     makers_.push_back(at);
@@ -108,7 +108,7 @@ class ChainFinder {
     return true;
   }
 
-  // Behind each step that makes a value: its store, where anybody reads it from memory.
+  // After each step that makes a value: its store, where an instruction reads it from memory.
   std::vector<ChainStep> with_stores(const Chain& chain) const {
     std::vector<ChainStep> steps;
     for (std::size_t k = 0; k < chain.steps.size(); ++k) {

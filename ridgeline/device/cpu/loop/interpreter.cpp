@@ -56,8 +56,8 @@ struct Source {
   }
 };
 
-// Stores result(i) for every vector at element i, four at a time: meanwhile the memory gets what the next block needs.
-// Returns the first element behind the last whole vector.
+// Stores result(i) for every vector at element i, four at a time: meanwhile the next block's data are prefetched.
+// Returns the first element after the last full vector.
 template <class Result>
 HWY_INLINE std::size_t for_vectors(const BlockArguments& x, const Result& result) {
   const D d;
@@ -138,7 +138,7 @@ void two_mul_add(const BlockArguments& x) {
   hn::BlendedStore(hn::Add(hn::Mul(first(x.a), b.value), inner), rest, d, to + i);
 }
 
-// Conversions of elements of type T, whole vectors by the functor and the last elements by the scalar rule.
+// Conversions of elements of type T, full vectors by the functor and the last elements by the scalar rule.
 template <class F, class T, class Scalar>
 void load_as(const BlockArguments& x, const Scalar& scalar) {
   const T* from = static_cast<const T*>(x.source) + x.first;
@@ -379,7 +379,7 @@ void load_strided(const BlockArguments& x) {
   }
 }
 
-// Schedules alone use these: the f64 rule, element by element.
+// Only schedules use these: the f64 rule, element by element.
 void cosine(const BlockArguments& x) {
   for (std::size_t i = 0; i < x.count; ++i) static_cast<float*>(x.to)[i] = static_cast<float>(portable_cos(x.a[i]));
 }

@@ -12,17 +12,17 @@
 namespace ridgeline::device {
 
 struct BlockArguments {
-  const float* a = nullptr;  // elements, or one value where the scalar mask says so
+  const float* a = nullptr;  // elements, or one value if the scalar mask says so
   const float* b = nullptr;
   const float* c = nullptr;
   const float* d = nullptr;
   const float* e = nullptr;
   void* to = nullptr;  // may equal a, b or c
-  // Memory that the next block will need: so many cache lines are asked for beside every four vectors.
+  // Memory that the next block needs: `ahead_lines` cache lines are prefetched with every four vectors.
   const float* ahead = nullptr;
   int ahead_lines = 0;
   std::size_t count = 0;
-  // Of loads, uniform and sum:
+  // For loads, uniform and sum:
   const void* source = nullptr;  // the operand from its first element
   const LoopOperand* operand = nullptr;
   std::int64_t first = 0;  // the block's first element in the loop; a multiple of 64
@@ -33,8 +33,8 @@ struct BlockArguments {
 
 using BlockFunction = void (*)(const BlockArguments&);
 
-// For the ISA in force now. Bit k of `scalars`: argument k of a, b, c is one value for all elements (not all of them at
-// once, but for copy, store_bool and sum).
+// For the active ISA. Bit k of `scalars`: argument k of a, b, c is one value for all elements (not all arguments at
+// once, except for copy, store_bool and sum).
 BlockFunction block_function(LoopOp op, unsigned scalars);
 
 }  // namespace ridgeline::device

@@ -20,7 +20,7 @@ using loop::Expression;
 using loop::Kind;
 using loop::kLoopStorage;
 
-// What elements can be stored as, beside the table's floating types.
+// The types in which elements can be stored, beside the table's floating types.
 std::optional<Refusal> refuse_results(std::span<const ValueType> results) {
   for (const ValueType& type : results) {
     if (!is_floating(type.dtype) && type.dtype != DType::boolean) {
@@ -31,9 +31,9 @@ std::optional<Refusal> refuse_results(std::span<const ValueType> results) {
   return std::nullopt;
 }
 
-// A loop over a blocked layout with padding. Padding must stay zero: that is known but for what the scalars do (an
-// infinite factor makes NaN of it), so each run looks first, and where it fails computes in plain rows between
-// conversions. That happens when numbers have gone wrong anyway; only then does it allocate.
+// A loop over a blocked layout with padding. Padding must stay zero, which depends only on the scalars (an infinite
+// factor turns it into NaN), so each run checks first, and otherwise computes in plain rows between conversions. That
+// happens only with invalid numbers; only then does it allocate.
 class PaddedLoopKernel final : public Kernel {
  public:
   PaddedLoopKernel(Expression expression, LoopProgram program, Layout layout, const Shape& shape,
@@ -91,7 +91,7 @@ class PaddedLoopKernel final : public Kernel {
   LoopKernel rows_;
 };
 
-// The one blocked layout that all elements of the loop can have, or plain.
+// The blocked layout that all operands and results of the loop can share, or plain.
 Layout common_layout(const KernelRequest& request, const Expression& expression, const LoopProgram& program) {
   const auto is_direct = [&](std::size_t i) { return program.operands[i].access == LoopOperand::direct; };
   for (const LoopOperand& o : program.operands) {

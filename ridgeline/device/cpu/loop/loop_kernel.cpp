@@ -34,7 +34,7 @@ class LoopKernel::Walk {
     for (const Pass& pass : kernel.passes_) begin_chain(pass);
   }
 
-  // What run() walks over next: elements [begin, end).
+  // Sets what run() walks over next: elements [begin, end).
   void aim(const KernelArguments& arguments, std::int64_t begin, std::int64_t end) {
     arguments_ = arguments;
     begin_ = begin;
@@ -91,7 +91,7 @@ class LoopKernel::Walk {
       call.from[m.argument] = at;
   }
 
-  // What the last block asks for: the next part, or, if there is none, what lies in the cache already.
+  // What the last block prefetches: the next piece, or, if there is none, what is in the cache already.
   void fetch_from(std::span<void* const> next, std::int64_t first) {
     for (const Fetch& fetch : kernel_.fetches_) {
       const auto operand = static_cast<std::size_t>(fetch.operand);
@@ -125,7 +125,7 @@ class LoopKernel::Walk {
     return code.run(block);
   }
 
-  // All but what aim() sets.
+  // All except what aim() sets.
   void begin_chain(const Pass& pass) {
     std::copy(pass.code.calls.begin(), pass.code.calls.end(), calls_ + pass.calls_at);
     const auto stays = [](const LoopSlot& slot) {
@@ -277,7 +277,7 @@ void LoopKernel::choose_passes() {
   }
 }
 
-// Behind the first step that reads an operand from memory.
+// After the first step that reads an operand from memory.
 void LoopKernel::add_fetches(Chain& chain, std::vector<bool>& asked) const {
   std::vector<ChainStep> steps;
   const auto add = [&](std::int32_t operand) {
@@ -320,9 +320,9 @@ void LoopKernel::find_moving() {
   }
 }
 
-// Many passes work in the cache while the memory has nothing to do: they then ask for the streams of the next block, a
-// part each, evenly, since the core waits where it has asked for too many lines at once. Few passes, and chains, wait
-// for memory anyway.
+// Many passes work in the cache while the memory is idle: they then prefetch the streams of the next block, a piece
+// each, evenly, since a core stalls on too many outstanding lines. Few passes, and chains, are limited by memory
+// anyway.
 void LoopKernel::choose_ahead() {
   std::vector<LoopSlot> streams;
   for (std::size_t i = 0; i < program_.operands.size(); ++i) {

@@ -53,7 +53,7 @@ using HalfTag = hn::Rebind<hwy::float16_t, FloatTag>;
 // to_bfloat16() in the low half of each lane.
 HWY_INLINE hn::Vec<BitsTag> bf16_bits(Floats x) { return rounded_halves(FloatTag(), x); }
 
-// To f16: to_float16() lane by lane, by the processor's conversion, which keeps NaN's digits where ours has one NaN.
+// To f16: to_float16() lane by lane, by the processor's conversion, which keeps NaN's payload while ours has one NaN.
 HWY_INLINE hn::Vec<HalfTag> to_halves(Floats x) {
   const FloatTag d;
   const auto nan = hn::BitCast(d, hn::Set(BitsTag(), 0x7fc00000u));
@@ -67,7 +67,7 @@ struct RoundF16 {
   HWY_INLINE Floats operator()(Floats x) const { return hn::PromoteTo(FloatTag(), to_halves(x)); }
 };
 
-// Element i and those behind it, from how operands are stored: one vector.
+// Loads one vector from element i on, converting from the stored type.
 struct LoadF32 {
   HWY_INLINE Floats operator()(const void* from, std::size_t i) const {
     return hn::LoadU(FloatTag(), static_cast<const float*>(from) + i);
@@ -99,7 +99,7 @@ struct LoadF16 {
   }
 };
 
-// A vector to elements i and those behind it, as results are stored.
+// Stores a vector to the elements from i on, converting to the stored type.
 struct StoreF32 {
   HWY_INLINE void operator()(Floats x, void* to, std::size_t i) const {
     hn::StoreU(x, FloatTag(), static_cast<float*>(to) + i);
@@ -119,7 +119,7 @@ struct StoreF16 {
 struct StoreBool {
   HWY_INLINE void operator()(Floats x, void* to, std::size_t i) const {
     const hn::RebindToSigned<FloatTag> di;
-    // NaN is no zero, whatever the processor's "not equal" says of it.
+    // NaN counts as not zero, whatever the processor's "not equal" gives.
     const auto zero = hn::RebindMask(di, hn::Eq(x, hn::Zero(FloatTag())));
     const auto ones = hn::IfThenZeroElse(zero, hn::Set(di, 1));
     hn::StoreU(hn::DemoteTo(hn::Rebind<std::uint8_t, FloatTag>(), ones), hn::Rebind<std::uint8_t, FloatTag>(),
@@ -188,7 +188,7 @@ struct Div {
   HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Div(x, y); }
 };
 
-// x where x > y or x is NaN, else y.
+// x if x > y or x is NaN, else y.
 struct Max {
   HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElse(hn::IsNaN(x), x, larger(x, y)); }
 };
@@ -240,19 +240,19 @@ class PhiloxLanes {
     }
   }
 
-  // take(i, words) for the four vectors, one behind the other, of the words of counter `block` and those behind it.
+  // Calls take(i, words) for the four consecutive vectors of the words of counter `block` and the following ones.
   template <class Take>
   HWY_INLINE void draw(std::uint64_t block, std::uint64_t step, const Take& take) const {
     const Wide wide;
     constexpr std::size_t kCounters = HWY_LANES(std::uint64_t);
-    // Odd lanes count from the middle on: where pairs are interleaved, their words come behind the others'.
+    // Odd lanes count from the middle on: after interleaving, their words come after the others'.
     const auto place =
         hn::Add(hn::ShiftRight<1>(hn::Iota(wide, 0)), hn::OddEven(hn::Set(wide, kCounters / 2), hn::Zero(wide)));
     const auto begin = [&](std::uint64_t first) HWY_ATTR {
       const auto c0 = hn::Add(hn::Set(wide, first), place);
       return Counters{c0, hn::ShiftRight<32>(c0), hn::Set(wide, step), hn::Set(wide, step >> 32)};
     };
-    // Two of them: a product's result is long on its way.
+    // Two of them, to hide the latency of multiplications.
     Counters a = begin(block), b = begin(block + kCounters);
     for (int round = 0; round < kRounds; ++round) {
       const auto k0 = hn::Set(wide, k0_[round]), k1 = hn::Set(wide, k1_[round]);
@@ -270,7 +270,7 @@ class PhiloxLanes {
   using Lanes = hn::Vec<Wide>;
   static constexpr int kRounds = 10;
 
-  // A counter fills a lane of 64 bits; its words are the lower halves, whatever the upper ones hold.
+  // Each word of a counter is the lower half of a 64-bit lane; the upper halves are ignored.
   struct Counters {
     Lanes w0, w1, w2, w3;
   };

@@ -98,7 +98,7 @@ LoopOperand access_of(const Expression& expression, int index, const ValueType& 
     stride *= type.shape[axis];
   }
   if (type.dtype != DType::f32) return operand;
-  // Trailing axes whole, leading ones absent: the same run of elements again and again.
+  // Trailing axes complete, leading ones absent: the same run of elements is repeated.
   int axis = loop.rank() - 1;
   while (axis >= lead && type.shape[axis - lead] == loop[axis]) operand.period *= loop[axis--];
   if (operand.period == type.shape.elements()) operand.access = LoopOperand::periodic;
@@ -130,11 +130,11 @@ class Compiler {
     bool merged = false;  // computed inside its only reader
     int readers = 0;
     std::int32_t scalar_index = -1;
-    LoopSlot slot;       // where its elements lie
+    LoopSlot slot;       // where its elements are
     int made_by = -1;    // instruction
     int last_read = -1;  // instruction
   };
-  // An instruction with terms in the place of slots.
+  // An instruction with terms instead of slots.
   struct Draft {
     LoopInstruction instruction;
     std::int32_t reads[5] = {-1, -1, -1, -1, -1};
@@ -293,13 +293,13 @@ class Compiler {
   }
 
   // Result i over operand i where both fit (an update writes over what it replaces), else over the first free one.
-  // Conversions come behind all loads, so a bf16 or f16 result may lie over any operand of its type.
+  // Conversions follow all loads, so a bf16 or f16 result may overwrite any operand of its type.
   void choose_in_place() {
     std::vector<int>& in_place = program_.in_place;
     in_place.assign(results_.size(), -1);
     for (std::size_t r = 0; r < results_.size(); ++r) {
-      // A result that is an operand's copy could be overwritten before it is made: such rare loops get memory of their
-      // own.
+      // A result that is an operand's copy could be overwritten before it is computed: such rare loops get separate
+      // memory.
       if (is_store(r) && state(expression_.results[r].term).slot.place == LoopSlot::operand) return;
     }
     std::vector<bool> taken(program_.operands.size(), false);
@@ -334,7 +334,7 @@ class Compiler {
     return false;
   }
 
-  // Gives every term a place: the result's own memory where that is safe, else a buffer that nobody reads any more.
+  // Gives every term a place: the result's own memory where that is safe, else a buffer that is no longer read.
   void place() {
     for (std::size_t r = 0; r < results_.size(); ++r) {
       if (!is_store(r)) continue;

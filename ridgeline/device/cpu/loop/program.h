@@ -1,9 +1,9 @@
 // ridgeline/device/cpu/loop/program.h
 //
 // A loop expression compiled for the block interpreter: a straight list of instructions, each of which runs over one
-// block of elements that fits the first-level cache. Values that are the same for every element are computed once a
-// run; a product with one reader is merged into the sum or difference that reads it (still two roundings). Made once a
-// kernel; immutable afterwards.
+// block of elements that fits the first-level cache. Values that are the same for every element are computed once per
+// run; a product with one reader is merged into the sum or difference that reads it (still two roundings). Made once
+// for each kernel; immutable afterwards.
 #pragma once
 
 #include <cstdint>
@@ -67,21 +67,21 @@ struct LoopSlot {
 struct LoopInstruction {
   LoopOp op = LoopOp::copy;
   LoopSlot a, b, c, d, e, to;
-  std::int32_t operand = -1;  // of loads, and the step of uniform
+  std::int32_t operand = -1;  // for loads, and the step of uniform
   std::int32_t sum = -1;      // of sum: the number of the partial sum
   std::uint64_t key = 0;      // of uniform
 };
 
 struct LoopOperand {
   enum Access : std::uint8_t {
-    direct,    // f32, an element a loop element, read in place
+    direct,    // f32, one element per loop element, read in place
     bytes,     // u8 or bool, likewise, converted
     integers,  // i32, likewise, converted
     halves,    // bf16 or f16, likewise, converted
     periodic,  // f32, the trailing axes only: repeats every `period` elements
     strided,   // any other broadcast
-    scalar,    // one element, read once a run
-    step,      // i64, read once a run as the step of random numbers
+    scalar,    // one element, read once per run
+    step,      // i64, read once per run as the step of random numbers
     unused,
   };
   Access access = unused;
@@ -90,7 +90,7 @@ struct LoopOperand {
   std::vector<std::int64_t> dims, strides;  // of strided: the loop's axes
 };
 
-// A value computed once a run, from operands' first elements and earlier scalars.
+// A value computed once per run, from operands' first elements and earlier scalars.
 struct LoopScalar {
   loop::Kind kind = loop::Kind::constant;
   std::int32_t a = 0, b = 0, c = 0;  // scalars
@@ -102,16 +102,16 @@ struct LoopProgram {
   std::vector<LoopOperand> operands;
   std::vector<LoopScalar> scalars;
   std::vector<LoopInstruction> code;
-  std::vector<int> in_place;  // by result: the operand whose memory it may take, or -1
+  std::vector<int> in_place;  // by result: the operand whose memory it may use, or -1
   std::vector<int> sums;      // by result: the number of its sum, or -1
   int buffers = 0;
-  int block = 0;  // elements; a multiple of 128 that depends on the expression alone
+  int block = 0;  // elements; a multiple of 128 that depends only on the expression
 };
 
 constexpr int kMaxLoopTerms = 128;             // bounds the buffers of a program
 constexpr int kMaxLoopBufferFloats = 1 << 15;  // buffers * block of every program
 
-// True where the instruction writes a result in another type than f32.
+// True if the instruction writes a result in another type than f32.
 constexpr bool converts_results(LoopOp op) {
   return op == LoopOp::store_bool || op == LoopOp::store_bf16 || op == LoopOp::store_f16;
 }
@@ -121,9 +121,9 @@ constexpr bool converts_results(LoopOp op) {
 LoopProgram compile_loop(const loop::Expression& expression, const Shape& shape, std::span<const ValueType> operands,
                          std::span<const ValueType> results);
 
-// Whether the loop leaves padding of blocked layouts zero, as it must: its results are zero where every element that it
-// walks over is, and operand i, if it is read once a run, is scalar(i). Random numbers count as one half. For an
-// expression that compile_loop() has taken.
+// Whether the loop keeps padding of blocked layouts zero, as it must: its results are zero if all its elements are,
+// where an operand i that is read once per run is scalar(i). Random numbers count as one half. For an expression that
+// compile_loop() has accepted.
 bool keeps_zero(const loop::Expression& expression, const LoopProgram& program, FunctionRef<float(std::size_t)> scalar);
 
 }  // namespace ridgeline::device

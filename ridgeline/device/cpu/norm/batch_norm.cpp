@@ -21,13 +21,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Rows that are summed in f32 before the sums are widened: 32 rows of four vectors stay in the first-level cache.
 constexpr std::int64_t kBlockRows = 32;
 constexpr int kMostLanes = 4 * HWY_LANES(float);
-// Elements that lie ahead of what is read: they are asked for.
+// How many elements ahead are prefetched.
 constexpr std::int64_t kAhead = 1024;
-// Elements of a vector that is written past the caches.
+// Elements of a vector that is written with non-temporal stores.
 template <class T>
 constexpr auto kStreamed = static_cast<std::int64_t>(HWY_LANES(float) * sizeof(float) / sizeof(T));
 
-// What a block gives for some channels: means, sums of what is left when these are subtracted, and sums of its squares.
+// Results of a block for some channels: means, sums of the differences from these, and sums of their squares.
 struct BlockMoments {
   const float* means;
   const float* rests;
@@ -79,7 +79,7 @@ void add_moments(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t channe
       }
 #pragma GCC unroll 4
       for (int k = 0; k < kVectors; ++k) m[k] = hn::Mul(sum[k], inverse);
-      // Meanwhile what the next channels of these rows, or the first ones of the next rows, are made of comes near.
+      // Meanwhile operands of the next channels of these rows, or of the first ones of the next rows, are prefetched.
       const std::int64_t next = c + kVectors * lanes < channels ? kVectors * lanes : kBlockRows * channels - c;
       for (std::int64_t row = block; row < last; ++row) {
         const T* at = x + row * channels + c;
@@ -197,9 +197,9 @@ void normalise_rows(const NormaliseOperands<bfloat16>& o, std::int64_t rows, std
   HWY_DYNAMIC_DISPATCH(normalise_rows_bf16)(o, rows, channels, y);
 }
 
-// A y of so many bytes is written past the caches: nothing of a step is in them when it is read next, and what lay
-// there before need not be read. In f32 the pass over 25 MB takes 1.2 ms instead of 2.3, over 103 MB 6.3 instead
-// of 11.0 (two cores of an Intel VM with AVX-512).
+// A y of so many bytes is written with non-temporal stores: it would not stay in the caches until it is read, and its
+// old contents need not be read. In f32 the pass over 25 MB takes 1.2 ms instead of 2.3, over 103 MB 6.3 instead of
+// 11.0 (two cores of an Intel VM with AVX-512).
 constexpr std::int64_t kStreamedBytes = std::int64_t{4} << 20;
 
 // y in its rows, by the team.

@@ -17,18 +17,18 @@ struct Norm {
   std::int64_t rows;
   std::int64_t channels;
   Chunks chunks;
-  // Sums are cut for a team of `team` (team_shares.h).
+  // Sums are divided for a team of `team` (team_shares.h).
   Norm(const Shape& shape, std::int64_t team)
       : rows(shape.elements() / std::max<std::int64_t>(1, shape[-1])),
         channels(shape[-1]),
         chunks(team > kSmallTeam ? fair_chunks(rows, team) : Chunks(rows, 128, 64)) {}
-  // As many for each thread, of some rows at least.
+  // Equally many for each thread, with a minimum of rows.
   static Chunks fair_chunks(std::int64_t rows, std::int64_t team) {
     constexpr std::int64_t kMost = 64, kLeastRows = 32;
     const std::int64_t each = std::clamp<std::int64_t>(rows / kLeastRows / team, 1, (kMost + team - 1) / team);
     return {rows, 1, team * each};
   }
-  // Two doubles for every chunk and channel, then four floats a channel.
+  // Two doubles for every chunk and channel, then four floats for each channel.
   std::size_t scratch_bytes() const {
     return static_cast<std::size_t>(channels) *
            (static_cast<std::size_t>(chunks.count) * 2 * sizeof(double) + 4 * sizeof(float));
@@ -43,8 +43,8 @@ struct Norm {
   std::int64_t row_grain() const { return std::max<std::int64_t>(1, 16 * 1024 / channels); }
   // Rows that a thread gets at least.
   std::int64_t thread_rows() const { return std::max<std::int64_t>(1, 4 * 1024 / channels); }
-  // pass(first, rows) over rows [begin, end) from the last to the first, some at a time: caches hold the end of what
-  // the pass before has read.
+  // Calls pass(first, rows) over rows [begin, end) from the last to the first, some at a time: caches hold the end of
+  // what the previous pass has read.
   template <class Pass>
   void from_behind(std::int64_t begin, std::int64_t end, const Pass& pass) const {
     for (std::int64_t last = end; last > begin;) {
@@ -55,8 +55,8 @@ struct Norm {
   }
 };
 
-// y = (x - mean) * scale + beta [+ addend], channel by channel, then relu. y may lie on x or on the addend.
-// Images are stored as T, what belongs to channels as f32.
+// y = (x - mean) * scale + beta [+ addend], channel by channel, then relu. y may be x or the addend. Images are stored
+// as T, values of channels as f32.
 template <class T>
 struct NormaliseOperands {
   const T* x;
@@ -65,7 +65,7 @@ struct NormaliseOperands {
   const float* beta;
   const T* addend;  // null: none
   bool relu;
-  bool stream = false;  // past the caches, where y is aligned
+  bool stream = false;  // bypass the caches, if y is aligned
 
   NormaliseOperands from(std::int64_t element) const {
     NormaliseOperands moved = *this;
@@ -77,7 +77,8 @@ struct NormaliseOperands {
 
 enum class Gate { none, of_x, of_y };
 
-// g = dy [+ addend], 0 where the gate is closed: where y <= 0, with y given or (x - mean) * scale + beta.
+// g = dy [+ addend], but 0 where the gate is closed: where y <= 0, with y given or computed as (x - mean) * scale +
+// beta.
 template <class T>
 struct GradientOperands {
   Gate gate;
@@ -101,7 +102,7 @@ struct GradientOperands {
 
 template <class Finish>
 void for_channels(const Norm& norm, const Finish& finish) {
-  // Small teams leave few channels to one thread: waking the others takes longer.
+  // In small teams one thread does few channels alone: waking the others takes longer.
   const std::int64_t grain = compute_threads() > kSmallTeam ? 16 : 128;
   parallel_for(norm.channels, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c) finish(c);

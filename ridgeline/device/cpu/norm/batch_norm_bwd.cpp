@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Rows that are summed in f32 before the sums are widened, and how many of them at a time.
 constexpr std::int64_t kBlockRows = 32;
 constexpr int kRows = 4;
-// Channels whose sums stay in the first cache.
+// Channels whose sums stay in the first-level cache.
 constexpr std::int64_t kStrip = 1024;
 
 // g of the elements from `at` on; `distance` is x - mean there.
@@ -33,10 +33,10 @@ HWY_INLINE V gated(D d, const GradientOperands<T>& o, std::int64_t at, V distanc
   return g;
 }
 
-// Floats that lie ahead of what is read: they are asked for.
+// How many floats ahead are prefetched.
 constexpr std::int64_t kAhead = 1024;
 
-// Asks for what gated() will read.
+// Prefetches what gated() will read.
 template <Gate kGate, bool kAddend, class T>
 HWY_INLINE void ask(const GradientOperands<T>& o, std::int64_t at) {
   hwy::Prefetch(o.x + at);
@@ -46,7 +46,7 @@ HWY_INLINE void ask(const GradientOperands<T>& o, std::int64_t at) {
 }
 
 // sum_g[c] = sum of g, sum_gx[c] = sum of g * (x - mean), for up to kStrip channels from `first` on: memory is read in
-// its order, or in long pieces. Writes g to `passed` unless that is null; it may lie on dy.
+// order, or in long pieces. Writes g to `passed` unless that is null; it may overwrite dy.
 template <Gate kGate, bool kAddend, class T>
 void sum_block(const GradientOperands<T>& o, std::int64_t begin, std::int64_t end, std::int64_t channels,
                std::int64_t first, T* passed, double* HWY_RESTRICT sum_g, double* HWY_RESTRICT sum_gx) {
@@ -98,7 +98,7 @@ void sum_rows(const GradientOperands<T>& o, std::int64_t rows, std::int64_t chan
   }
 }
 
-// dx = g * a + (x - mean) * b + e, channel by channel. dx may lie on x, dy or the addend.
+// dx = g * a + (x - mean) * b + e, channel by channel. dx may overwrite x, dy or the addend.
 template <Gate kGate, bool kAddend, class T>
 void rows_of_dx(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, const float* HWY_RESTRICT a,
                 const float* HWY_RESTRICT b, const float* HWY_RESTRICT e, T* dx) {
@@ -285,7 +285,7 @@ KernelChoice make_own_batch_norm_bwd(const KernelRequest& request) {
         with_type(dtype, [&](auto stored) { backward<decltype(stored)>(norm, form, a); });
       });
   kernel->scratch_bytes = norm.scratch_bytes();
-  // g takes the place of dy, then dx that of x; else dx that of dy.
+  // g replaces dy, then dx replaces x; else dx replaces dy.
   if (form.passed)
     kernel->in_place = {0, -1, -1, 1};
   else

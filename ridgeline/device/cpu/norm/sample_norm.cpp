@@ -1,6 +1,6 @@
 // Layer norm and group norm, and their gradients (graph/op/layer_norm.h). x is [samples, positions, channels]. Where
-// there is one position and one group, a sample is a row, which stays in the first cache from its sums to its results.
-// Else sums are taken channel by channel over chunks of positions whose borders depend on the shapes alone.
+// there is one position and one group, a sample is a row, which stays in the first-level cache from its sums to its
+// results. Else sums are taken channel by channel over chunks of positions whose bounds depend on the shapes alone.
 #include <cmath>
 
 #include "ridgeline/core/threads.h"
@@ -97,7 +97,7 @@ class RowNormGradient final : public Kernel {
 
 // ---- channels over positions
 
-// Chunks of the positions of every sample, and what is known of each channel of each sample.
+// Chunks of the positions of every sample, and the statistics of each channel of each sample.
 class ChannelPlan {
  public:
   explicit ChannelPlan(const SampleNormForm& form) : form_(form), chunks_(form.positions, 64, 16) {}

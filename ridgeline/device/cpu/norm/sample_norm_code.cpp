@@ -48,7 +48,7 @@ void norm_row(const NormRows<Value>& row, const float* HWY_RESTRICT gamma, const
   *inv_std_to = inv_std;
 }
 
-// `buffer` is room for 2n floats. What the row adds to dgamma and dbeta is added to `dgamma`, `dbeta`.
+// `buffer` is room for 2n floats. The row's summands of dgamma and dbeta are added to `dgamma`, `dbeta`.
 template <class Value>
 void norm_row_gradient(const NormRows<Value>& row, const float* HWY_RESTRICT gamma, std::int64_t n, float mean,
                        float inv_std, float* HWY_RESTRICT buffer, float* HWY_RESTRICT dgamma,

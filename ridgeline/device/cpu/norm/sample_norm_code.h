@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/norm/sample_norm_code.h
 //
-// The loops of layer and group norms and of their gradients, for f32 and bf16 values, over the vector target in force.
+// The loops of layer and group norms and of their gradients, for f32 and bf16 values, for the active vector target.
 // Free functions without state; any thread may call.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ridgeline::device {
 
-// What one kernel call works with; of the gradient where dy is given.
+// The arguments of one kernel call; that of the gradient if dy is given.
 template <class Value>
 struct NormRows {
   const Value* x;
@@ -43,7 +43,7 @@ struct NormCode {
                          const NormGradientLine& line);
 };
 
-// Of the vector target in force.
+// For the active vector target.
 template <class Value>
 NormCode<Value> norm_code_of();
 template <>

@@ -1,6 +1,6 @@
-// The library's convolutions by chunks of a batch: primitives made for one thread, each over some images, dealt out to
-// the team. Where the chunks begin, and the order in which gradients of weights are added, follow from the shapes
-// alone, so the bits are the same for any size of the team.
+// The library's convolutions by chunks of a batch: primitives made for one thread, each over some images, divided among
+// the team. The bounds of chunks, and the order in which gradients of weights are added, depend on the shapes alone, so
+// the bits are the same for any size of the team.
 #include <algorithm>
 
 #include "ridgeline/device/cpu/entry.h"
@@ -31,7 +31,7 @@ class ChunkedKernel final : public Kernel {
  public:
   explicit ChunkedKernel(const Batch& batch) : batch_(batch) {}
 
-  // Kernels of whole chunks and of the last one for each thread of the team; a Refusal in the end where there is none.
+  // Kernels of full chunks and of the last one for each thread of the team; a Refusal where there is none.
   std::optional<Refusal> make(KernelRequest request, KernelFactory* factory, const ImageParts& rule) {
     for (std::int64_t i = 0; i < threads_; ++i) {
       for (const std::int64_t images : {batch_.chunk, batch_.images_of(batch_.chunks() - 1)}) {
@@ -93,7 +93,7 @@ class ChunkedKernel final : public Kernel {
     for (std::size_t i = 0; i < layouts.size(); ++i) operands[i].layout = layouts[i], operands[i].free = false;
   }
 
-  // The first chunk's part of a sum lies in the result, those of the others behind the threads' scratch memory.
+  // The first chunk's summand is in the result, those of the others after the threads' scratch memory.
   char* partial(const KernelArguments& a, const Sum& sum, std::int64_t chunk) const {
     if (chunk == 0) return static_cast<char*>(a.outputs[sum.output]);
     return static_cast<char*>(a.scratch) + static_cast<std::size_t>(threads_) * part_scratch_ +
@@ -167,7 +167,8 @@ KernelChoice make_chunked_onednn_conv2d_bwd_weights(const KernelRequest& request
   for (const KernelOperand& result : request.outputs) {
     if (result.type.dtype != DType::f32) return Refusal{"the parts of a gradient are added in f32"};
   }
-  // Parts are written and read once more: as many chunks as make that a quarter of what the operands are, but four.
+  // Summands are written and read once: as many chunks as make that a quarter of the operands' bytes, but at least
+  // four.
   const std::size_t operands = request.inputs[0].type.bytes() + request.inputs[1].type.bytes();
   const auto affordable = static_cast<std::int64_t>(operands / (4 * request.outputs[0].type.bytes()));
   const std::int64_t chunks = std::clamp<std::int64_t>(affordable, 4, kMostChunks);

@@ -19,7 +19,7 @@ dnnl::memory::data_type data_type(DType dtype) {
 }
 
 dnnl::engine make_engine() {
-  // Where a program used oneDNN before us, the library keeps its limit and says so; its kernels then decide by that.
+  // Where a program used oneDNN before us, the library keeps its limit and reports it; its kernels then depend on that.
   switch (active_isa()) {
     case Isa::neon: break;  // this library is x86-64's
     case Isa::avx2: dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2); break;
@@ -30,7 +30,7 @@ dnnl::engine make_engine() {
   return dnnl::engine(dnnl::engine::kind::cpu, 0);
 }
 
-// By `threads`, or by fewer where OpenMP has fewer: the primitive is made here and now, for the team that runs it.
+// By `threads`, or by fewer where OpenMP has fewer: the primitive is made here, for the team that runs it.
 void reorder_now(const Desc& from_desc, const void* from, const Desc& to_desc, void* to, int threads) {
   const ComputeScope team(usable_threads(threads));
   const dnnl::engine& engine = onednn_engine();
@@ -114,9 +114,9 @@ std::string OnednnLayout::name() const {
   return text;
 }
 
-// The library's own relu makes 0 of NaN: its maximum has 0 for the second operand, which x86 returns where one of them
-// is NaN, and so it is for its other maxima. x * min(max(greatest * x, 0), 1) is x above the subnormal numbers and -0
-// below 0, of which the absolute value is 0; and NaN times anything is NaN. So is -infinity times 0.
+// The library's own relu turns NaN into 0: its maximum has 0 for the second operand, which x86 returns where one of
+// them is NaN, and so it is for its other maxima. x * min(max(greatest * x, 0), 1) is x above the subnormal numbers and
+// -0 below 0, of which the absolute value is 0; and NaN times anything is NaN. So is -infinity times 0.
 void append_relu(dnnl::post_ops& after) {
   after.append_eltwise(dnnl::algorithm::eltwise_hardswish, std::numeric_limits<float>::max(), 0.0f);
   after.append_eltwise(dnnl::algorithm::eltwise_abs, 0.0f, 0.0f);
@@ -129,10 +129,9 @@ const dnnl::engine& onednn_engine() {
   return engine;
 }
 
-// Extents, the elements of an image and the blocks that they are cut into are ints in the library. Beyond, its search
-// for a blocking divides by a product that has wrapped to zero, and the process is gone. The search also visits every
-// column of an image (up to 30 us each), or every pixel (30 ns each for 1x1 filters): the last two limits keep it to
-// seconds.
+// Extents, the elements of an image and their blocks are ints in the library. Beyond that, its search for a blocking
+// divides by a product that has wrapped to zero, which ends the process. The search also visits every column of an
+// image (up to 30 us each), or every pixel (30 ns each for 1x1 filters): the last two limits keep it to seconds.
 std::optional<Refusal> refuse_huge(const KernelRequest& request) {
   constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
   constexpr std::int64_t kLongestSide = std::int64_t{1} << 18;
@@ -278,7 +277,7 @@ void OnednnKernel::run(const KernelArguments& arguments) {
       }
       step.memories[i].set_data_handle(address);
     }
-    // The C call: the C++ one copies the arguments into a new vector every time.
+    // The C call: the C++ one copies the arguments into a new vector each time.
     const dnnl_status_t status = dnnl_primitive_execute(step.primitive.get(), stream_.get(),
                                                         static_cast<int>(step.execution.size()), step.execution.data());
     if (status != dnnl_success) throw Error("[" + name + "] oneDNN failed with status " + std::to_string(status));

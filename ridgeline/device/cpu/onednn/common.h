@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/onednn/common.h
 //
-// What the oneDNN kernels share: the engine (made once a process, under the chosen ISA limit), descriptors of our plain
-// layouts, layouts of the library's own, and a kernel that runs primitives on addresses given at run time.
+// What the oneDNN kernels share: the engine (made once per process, with the chosen ISA limit), descriptors of our
+// plain layouts, layouts of the library's own, and a kernel that runs primitives on addresses given at run time.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,7 @@ using Desc = dnnl::memory::desc;
 // The types that the library's kernels read and write.
 inline constexpr DTypeSet kOnednnStorage{DType::f32, DType::bf16};
 
-// The CPU engine. The first call limits the library to the ISA in force, which it allows only before its first
-// primitive.
+// The CPU engine. The first call limits the library to the active ISA, which it allows only before its first primitive.
 const dnnl::engine& onednn_engine();
 
 // [N,H,W,C] as oneDNN's logical (N,C,H,W), or a matrix [N,C], row-major as we store it.
@@ -34,16 +33,16 @@ Desc vector_desc(const ValueType& type);
 Desc convolution_weights_desc(const ValueType& type, std::int64_t groups);
 // The same plain layout over elements of another type.
 Desc of_type(const Desc& plain, DType dtype);
-// The same value in whatever layout the library likes best.
+// The same value in whatever layout the library prefers.
 Desc any_layout(const Desc& plain);
 
-// Plain when the descriptors agree, else a blocked layout.
+// Plain if the descriptors agree, else a blocked layout.
 Layout layout_of(const Desc& chosen, const Desc& plain);
 // The descriptor of a layout that a value already has; nullopt for one that is not the library's or of another shape.
 std::optional<Desc> desc_of(const Layout& layout, const Desc& plain);
 
-// How good an implementation is, from the name that the library gives it: plain loops, im2col and a matrix product, or
-// a kernel generated for the shape.
+// How good an implementation is, judged by the library's name for it: plain loops, im2col and a matrix product, or a
+// kernel generated for the shape.
 enum class Speed { loops, product, generated };
 Speed speed_of(const std::string& implementation);
 
@@ -63,11 +62,11 @@ class OnednnKernel : public Kernel {
   OnednnKernel(const std::string& op, const std::string& implementation) {
     name = "onednn " + op + " " + implementation;
   }
-  // 64-byte aligned room in the scratch memory.
+  // Reserves 64-byte aligned room in the scratch memory.
   std::size_t reserve(std::size_t bytes);
-  // `scratchpad` is what the primitive's descriptor asks for.
+  // `scratchpad` is the one that the primitive's descriptor requires.
   void add(const dnnl::primitive& primitive, const Desc& scratchpad, const std::vector<Argument>& arguments);
-  // Copies between two layouts of one value.
+  // Adds a copy between two layouts of one value.
   void add_reorder(const Argument& from, const Argument& to);
   void run(const KernelArguments& arguments) override;
 
@@ -94,15 +93,15 @@ struct ForwardEnding {
   void add_arguments(const Desc& bias_desc, const Desc& result, std::vector<OnednnKernel::Argument>& arguments) const;
 };
 
-// A refusal where the library has nothing but plain loops for values of bf16: an f32 kernel between conversions is
-// faster (widened_kernel.h).
+// A refusal if the library has only plain loops for bf16 values: an f32 kernel between conversions is faster
+// (widened_kernel.h).
 std::optional<Refusal> refuse_slow_bf16(const KernelRequest& request, const Kernel& kernel);
 
-// A refusal of products of bf16 values where the instruction set in force has none: the library would make each of
+// A refusal of products of bf16 values if the active instruction set has none: the library would emulate each by
 // several f32 instructions, and an f32 kernel over bf16 storage or between conversions is faster (docs/device.md).
 std::optional<Refusal> refuse_emulated_bf16(const KernelRequest& request);
 
-// A refusal where an operand or result is larger than the library can count.
+// A refusal if an operand or result is larger than the library can count.
 std::optional<Refusal> refuse_huge(const KernelRequest& request);
 
 // Runs `make` with the team that the kernel will have, turning the library's errors into refusals.
@@ -132,8 +131,8 @@ KernelChoice onednn_product(const KernelRequest& request, const Make& make) {
   return choice;
 }
 
-// The gradient of weights (result 0) goes where its readers want it: add(argument) adds the primitive that writes it as
-// `chosen`; where that is not the requested layout, it is written to scratch memory and reordered from there.
+// The gradient of weights (result 0) is given in the requested layout: add(argument) adds the primitive that writes it
+// as `chosen`; if that is another layout, it is written to scratch memory and reordered from there.
 template <class Add>
 void add_weights_gradient(OnednnKernel& kernel, const KernelRequest& request, const Desc& plain, const Desc& chosen,
                           const Add& add) {
@@ -161,7 +160,7 @@ struct WeightsChoice {
 
 // make(desc) gives a primitive descriptor for weights of that layout (throws or is empty if there is none),
 // weights_of(pd) its weights' descriptor. A free operand gets the library's choice. A fixed one keeps its layout unless
-// that would end in a worse kind of implementation than another layout has.
+// another layout has a better kind of implementation.
 template <class Make, class WeightsOf>
 auto choose_weights(const KernelOperand& operand, const Desc& plain, const Make& make, const WeightsOf& weights_of) {
   using PrimitiveDesc = decltype(make(plain));

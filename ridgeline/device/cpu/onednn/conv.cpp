@@ -46,7 +46,7 @@ struct Convolution {
     }
     return {onednn_engine(), kind, kDirect, image, weights, result, stride, dilation, low, high, attributes, true};
   }
-  // What the backward descriptors want to know of the forward one, which has one type: results may be wider.
+  // The forward descriptor that backward ones need; it has one type, though results may be wider.
   dnnl::convolution_forward::primitive_desc hint() const {
     return {onednn_engine(),
             dnnl::prop_kind::forward_training,

@@ -8,8 +8,7 @@ dnnl::memory::data_type type_of(DType dtype) {
   return dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
 }
 
-// `rows` x `columns` matrices, `steps` of them apart along the axes of the batch; stored the other way round where
-// `transposed`.
+// `rows` x `columns` matrices, `steps` of them apart along the axes of the batch; stored transposed where `transposed`.
 Desc matrices_desc(const MatmulForm& form, const std::vector<std::int64_t>& steps, std::int64_t rows,
                    std::int64_t columns, bool transposed, DType dtype) {
   dnnl::memory::dims extents, strides;

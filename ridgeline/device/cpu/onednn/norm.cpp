@@ -35,8 +35,8 @@ std::optional<Refusal> refuse_unless_images(const KernelRequest& request) {
 
 const auto kScaleAndShift = normalization_flags::use_scale | normalization_flags::use_shift;
 
-// [N,H,W,C] or a matrix, with parameters and statistics (from operand `first` on) in f32, without what fusion adds: an
-// addend, an activation, its gate.
+// [N,H,W,C] or a matrix, with parameters and statistics (from operand `first` on) in f32, without fused addend,
+// activation or gate.
 std::optional<Refusal> refuse_unless_normable(const KernelRequest& request, std::size_t first) {
   if (request.inputs[first].type.dtype != DType::f32) return Refusal{"parameters and statistics that are not f32"};
   const Attribute* activation = request.node.attributes.find("activation");
@@ -49,7 +49,7 @@ std::optional<Refusal> refuse_unless_normable(const KernelRequest& request, std:
   return Refusal{"an operand of rank " + std::to_string(rank) + ": this kernel takes [N,H,W,C] or [N,C]"};
 }
 
-// A library kernel with small loops over channels around it (`body` calls it): the library wants variances where our
+// A library kernel with small loops over channels around it (`body` calls it): the library needs variances where our
 // rule has inverse deviations.
 template <class Body>
 KernelChoice wrap(std::unique_ptr<OnednnKernel> library, const Body& body) {
@@ -75,7 +75,7 @@ KernelChoice make_onednn_lrn(const KernelRequest& request) {
   });
 }
 
-// The library's backward pass may want a workspace of the forward one, which our op does not keep: it is made again.
+// The library's backward pass may need a workspace of the forward one, which our op does not keep: it is recomputed.
 KernelChoice make_onednn_lrn_bwd(const KernelRequest& request) {
   if (auto refusal = refuse_unless_images(request)) return *refusal;
   // With AVX-512 its gradient is wrong in the last channels that fill no vector ([1, 7, 7, 66] f32, size 7, alpha 5),
@@ -152,7 +152,7 @@ KernelChoice make_onednn_batch_norm_bwd(const KernelRequest& request) {
     const std::int64_t channels = type.shape[-1];
     const Desc x = activation_desc(type);
     const Desc c = vector_desc(channels);
-    // With epsilon 0 the variance below is all that the library uses: 1 / inv_std^2.
+    // With epsilon 0 the library uses only the variance below: 1 / inv_std^2.
     const dnnl::batch_normalization_forward::primitive_desc forward(onednn_engine(), dnnl::prop_kind::forward_training,
                                                                     x, x, 0.0f, kScaleAndShift, user_scratchpad());
     const dnnl::batch_normalization_backward::primitive_desc desc(onednn_engine(), dnnl::prop_kind::backward, x, x, x,

@@ -14,7 +14,7 @@ Columns::Columns(const Pixels& p, std::int64_t first, std::int64_t count, std::i
     const std::int64_t from = (tap / s * v.dilation[0] * p_.w + tap % s * v.dilation[1]) * c + channel;
     const Run run{tap / s, tap % s, from, column / width_ * panel + column % width_, std::min(most, c - channel)};
     border_.push_back(run);
-    // Neighbouring taps lie side by side.
+    // Neighbouring taps are contiguous.
     Run* const last = inside_.empty() ? nullptr : &inside_.back();
     if (last != nullptr && last->from + last->count == run.from && last->to + last->count == run.to)
       last->count += run.count;
@@ -40,7 +40,7 @@ void Columns::gather(const Value* x, std::int64_t pixel, std::int64_t pixels, fl
     const std::int64_t top = v.input_position(0, row % p_.oh, 0), left = v.input_position(1, j, 0);
     const std::int64_t from = begin_of(pixel), room = p_.w - left - v.span(1);
     if (top >= 0 && left >= 0 && top + v.span(0) <= p_.h && room >= 0) {
-      // Neighbours that see no border either; all that follow where each sees its own.
+      // Neighbours that reach no border either; all following pixels where each reads exactly its own.
       std::int64_t count = std::min({end - pixel, p_.ow - j, room / v.stride[1] + 1});
       if (p_.same()) count = end - pixel;
       for (const Run& run : inside_) moves.copy(x + from + run.from, step, count, run.count, to + run.to, width_);

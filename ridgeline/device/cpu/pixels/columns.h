@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/pixels/columns.h
 //
-// What pixels of y see of x, [r, s, c], as rows of panels: a range of those columns, gathered by runs that lie side by
-// side in x. Belongs to one kernel; after it is made any thread may gather.
+// Gathers what pixels of y see of x, [r, s, c], into rows of panels: a range of those columns, copied in runs that are
+// contiguous in x. Belongs to one kernel; once made, any thread may gather.
 #pragma once
 
 #include <vector>
@@ -17,22 +17,22 @@ class Columns {
   // `count` columns from `first` on, in panels of `width` that are `panel` floats apart.
   Columns(const Pixels& p, std::int64_t first, std::int64_t count, std::int64_t width, std::int64_t panel);
 
-  // Of `pixels` pixels from `pixel` on, of f32 or bf16; zeros where they see beyond the image.
+  // Gathers for `pixels` pixels from `pixel` on, f32 or bf16; zeros where they see beyond the image.
   template <class Value>
   void gather(const Value* x, std::int64_t pixel, std::int64_t pixels, float* to) const;
 
-  // Appends to `lines` what those pixels read that the ones before them did not.
+  // Appends to `lines` what those pixels read and the ones before them did not.
   template <class Value>
   void append_lines(const Value* x, std::int64_t pixel, std::int64_t pixels, LineVector<products::Lines>& lines) const;
 
  private:
   struct Run {
     std::int64_t r, s;
-    std::int64_t from;  // of x, from where the pixel's window begins
+    std::int64_t from;  // offset in x from the start of the pixel's window
     std::int64_t to;
     std::int64_t count;
   };
-  // Where the window of a pixel begins in x.
+  // The offset in x of a pixel's window.
   std::int64_t begin_of(std::int64_t pixel) const;
 
   Pixels p_;

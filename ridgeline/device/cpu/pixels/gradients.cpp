@@ -16,18 +16,18 @@ namespace {
 using products::kBlockRows;
 using products::kDepth;
 
-// n columns in parts of at most `most`, as equal as multiples of `grain` are.
+// n columns in pieces of at most `most`, as equal as multiples of `grain` allow.
 std::int64_t fair_part(std::int64_t n, std::int64_t most, std::int64_t grain) {
   return round_up(parts_of(n, parts_of(n, most)), grain);
 }
 
 // dw[k, (r,s,c)] = sum over pixels of dy[pixel, k] * x[pixel at (r,s), c]. A piece of work is the sum of some filters
-// and columns, which stays in the second cache, over a part of the pixels, kDepth of them at a time: dy in slices, x in
-// panels. Parts are added in order. All follows from the shapes.
+// and columns, which stays in the second-level cache, over a range of the pixels, kDepth of them at a time: dy in
+// slices, x in panels. Ranges are added in order. All depends on the shapes alone.
 template <class Value>
 class PixelGradients final : public Kernel {
  public:
-  // Sums are cut for a team of `team` (team_shares.h).
+  // Sums are divided for a team of `team` (team_shares.h).
   PixelGradients(const Pixels& p, bool bias, std::int64_t team)
       : p_(p),
         bias_(bias),
@@ -68,15 +68,15 @@ class PixelGradients final : public Kernel {
   static constexpr std::int64_t kPieces = 16;                            // at least, where pixels are enough
   static constexpr std::int64_t kMostPieces = 256;                       // parts that large teams try
   static constexpr std::int64_t kLeastPixels = 512;                      // of a part
-  // Slices lie an odd number of lines apart: a pixel is written to all of them.
+  // Slices are an odd number of lines apart: a pixel is written to all of them.
   static constexpr std::int64_t kSlice = kDepth * kBlockRows + kLineFloats;
 
   std::int64_t column_ranges() const { return parts_of(p_.columns(), columns_); }
   std::int64_t ranges() const { return parts_of(p_.k, filters_) * column_ranges(); }
 
-  // Of a large team each thread should have as much to do. Fewer filters a piece change no sum but gather x more often;
-  // more parts, where they may be, are sums that are written and read once more. Costs are in multiply-adds, one for
-  // each of the pixels, filters and columns; an element that is moved costs as much as kMove of them.
+  // In a large team all threads should have equal work. Fewer filters a piece change no sum but gather x more often;
+  // more ranges, where allowed, are additional sums to write and read. Costs are in multiply-adds, one for each of the
+  // pixels, filters and columns; moving an element costs kMove of them.
   void divide(bool sums) {
     constexpr std::int64_t kMove = 16, kFewestFilters = 4 * kBlockRows, kFewestPixels = kDepth;
     constexpr std::int64_t kMostSums = std::int64_t{16} << 20;  // floats
@@ -101,14 +101,14 @@ class PixelGradients final : public Kernel {
     filters_ = filters, parts_ = parts;
   }
 
-  // A part's pixels, of one range of filters and columns.
+  // Pixels of one range, for one range of filters and columns.
   void add_piece(const KernelArguments& a, std::int64_t range, std::int64_t part, float* sum, float* memory,
                  LineVector<products::Lines>& lines) const {
     const std::int64_t first = range / column_ranges() * filters_, filters = std::min(filters_, p_.k - first);
     const std::int64_t columns = std::min(columns_, p_.columns() - range % column_ranges() * columns_);
     const Value* const dy = input<Value>(a, 1) + first;
     float *const slices = memory, *const panels = memory + round_up(slices_floats_, kLineFloats);
-    // Whole chunks of depth: a short one costs nearly as much.
+    // Full chunks of depth: a short one costs nearly as much.
     const std::int64_t chunks = parts_of(p_.count(), kDepth);
     const std::int64_t begin = chunks * part / parts_ * kDepth;
     const std::int64_t end = std::min(p_.count(), chunks * (part + 1) / parts_ * kDepth);
@@ -118,7 +118,7 @@ class PixelGradients final : public Kernel {
       for (std::int64_t i = 0; i < depth; ++i)
         moves_.slice(dy + (pixel + i) * p_.k, filters, slices + i * kBlockRows, kSlice);
       of_x.gather(input<Value>(a, 0), pixel, depth, panels);
-      // What the next ones read comes near meanwhile.
+      // Operands of the next ones are prefetched meanwhile.
       const std::int64_t next = pixel + kDepth, stop = std::min(next + kDepth, end);
       lines.clear();
       for (std::int64_t i = next; i < stop; ++i) lines.push_back(products::lines_of(dy + i * p_.k, filters));
@@ -145,7 +145,7 @@ class PixelGradients final : public Kernel {
     }
   }
 
-  // A filter's sums over all parts.
+  // A filter's sums over all ranges.
   void join(const float* sums, std::int64_t k, float* dw) const {
     const std::int64_t row = k % filters_;
     for (std::int64_t range = 0; range < column_ranges(); ++range) {

@@ -25,24 +25,23 @@ struct Pixels {
 
   std::int64_t count() const { return n * oh * ow; }     // of y
   std::int64_t floats() const { return n * h * w * c; }  // of x
-  // What a pixel of y sees: [r, s, c].
+  // How many values a pixel of y sees: [r, s, c].
   std::int64_t columns() const { return window.kernel[0] * window.kernel[1] * c; }
   // 1x1 without padding.
   bool single() const {
     constexpr std::array<std::int64_t, 2> kNone{};
     return window.kernel[0] * window.kernel[1] == 1 && window.pad_before == kNone && window.pad_after == kNone;
   }
-  // Each pixel sees the one in its own place.
+  // Each pixel sees exactly the one at its own position.
   bool same() const { return single() && !strided() && h == oh && w == ow; }
   bool strided() const { return window.stride[0] != 1 || window.stride[1] != 1; }
 };
 
-// The node as a convolution of x, w and y, or why it is none of one group over f32 or bf16 images.
+// The node as a convolution of x, w and y, or why it is not one with one group over f32 or bf16 images.
 std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const ValueType& x, const ValueType& w,
                                         const ValueType& y);
 
-// KernelEntry::share: 1 where these were measured to be faster than the library's, the shapes that
-// docs/device-pixels.md lists.
+// KernelEntry::share: 1 for shapes where these are faster than the library's by measurement (docs/device-pixels.md).
 double share_of(const std::variant<Pixels, Refusal>& node);
 
 }  // namespace ridgeline::device::pixels

@@ -24,9 +24,9 @@ struct After {
   bool nothing() const { return !bias && !relu; }
 };
 
-// out[pixel, j] = sum over what the pixel sees of in * w, for each part of the result. Blocks of pixels, each on one
-// thread, are gathered in its second cache and multiplied with panels of weights that were packed before; what the next
-// block reads is asked for meanwhile. Large results go past the caches.
+// out[pixel, j] = sum over the pixel's window of in * w, for each part of the result. Blocks of pixels, each on one
+// thread, are gathered in its second-level cache and multiplied with panels of weights that were packed before; the
+// next block's operands are prefetched meanwhile. Large results are written with non-temporal stores.
 template <class Value>
 class PixelProducts final : public Kernel {
  public:
@@ -42,7 +42,7 @@ class PixelProducts final : public Kernel {
         lines_(static_cast<std::size_t>(threads_)) {
     std::int64_t deepest = 0;
     for (const Part& part : parts) deepest = std::max(deepest, part.seen.columns());
-    // Long sums in smaller blocks, which stay in the second cache.
+    // Long sums in smaller blocks, which stay in the second-level cache.
     const std::int64_t fit = kBlockFloats / std::max<std::int64_t>(1, deepest) / kBlockRows * kBlockRows;
     most_ = std::clamp(fit, kLeastPixels, kMostPixels);
     for (auto& lines : lines_) lines.value.reserve(static_cast<std::size_t>(1 + most_));  // of weights, and a pixel's
@@ -130,13 +130,13 @@ class PixelProducts final : public Kernel {
       moves_.transpose(weights + (column * taps_ + tap) * depth, taps_ * depth, count, depth, to, width_);
   }
 
-  // A block, and what comes near meanwhile: the `next` pixels behind it.
+  // A block, while the `next` pixels after it are prefetched.
   void multiply(const KernelArguments& a, const Work& work, std::int64_t first, std::int64_t count, std::int64_t next,
                 float* memory, LineVector<products::Lines>& lines) const {
     float* const scratch = static_cast<float*>(a.scratch);
     float *const in = memory, *const sums = memory + in_;
     work.seen.gather(input<Value>(a, 0), first, count, in);
-    // Whole vectors of sums where they belong.
+    // Full vectors of sums are stored directly.
     const bool side_by_side = work.part.step[0] * work.part.step[1] == 1;
     const bool direct =
         std::is_same_v<Value, float> && side_by_side && after_.nothing() && columns_ % kVectorFloats == 0;
@@ -177,7 +177,7 @@ class PixelProducts final : public Kernel {
     if (steps == 0) clear(a, work.part, first, count);
   }
 
-  // Columns of a panel from `column` on to where their pixels lie.
+  // Stores columns of a panel from `column` on to their pixels.
   void write(const KernelArguments& a, const Part& part, std::int64_t first, std::int64_t count, std::int64_t column,
              float* sums, bool past_caches) const {
     const std::int64_t width = std::min(width_, columns_ - column);
@@ -192,7 +192,7 @@ class PixelProducts final : public Kernel {
     }
   }
 
-  // Pixels that see nothing.
+  // Pixels without taps.
   void clear(const KernelArguments& a, const Part& part, std::int64_t first, std::int64_t count) const {
     for (std::int64_t i = first; i < first + count; ++i) {
       code_.zero(output<Value>(a, 0) + part.place(i, height_, result_width_) * columns_,

@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/pool/max_pool.h
 //
-// Max pooling of some rows of an image of which some rows and channels are there: for kernels that pool what they have
-// just made. Any thread may call; the instruction set is chosen before (own_name).
+// Max pooling of some rows of an image, given only some of its rows and channels: for kernels that pool what they have
+// just computed. Any thread may call; the instruction set must have been chosen (own_name).
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@
 
 namespace ridgeline::device {
 
-// How x, y and index lie.
+// The layout of x, y and index.
 struct PoolRows {
-  std::int64_t first_row = 0;  // of the image, where x begins
+  std::int64_t first_row = 0;  // the row of the image with which x begins
   std::int64_t channels = 0;
   std::int64_t x_pixel = 0;  // elements from one pixel of x to the next
   std::int64_t y_pixel = 0;  // of y and index
 };
 
-// Rows [begin, end) of the result of one image, which begins at y and index; x has all rows that their windows see.
+// Rows [begin, end) of the result of one image, which begins at y and index; x contains all rows that their windows
+// see.
 void max_pool_rows(const PoolGeometry& geometry, const PoolRows& rows, const float* x, float* y, std::uint8_t* index,
                    std::int64_t begin, std::int64_t end);
 void max_pool_rows(const PoolGeometry& geometry, const PoolRows& rows, const bfloat16* x, bfloat16* y,

@@ -27,11 +27,11 @@ struct PoolGeometry {
     return {input[0],  input[1],  input[2],  input[3], output[1], output[2], kernel[0],
             kernel[1], stride[0], stride[1], pad[0],   pad[1],    pad[2],    pad[3]};
   }
-  // True when some window could lie in the padding alone.
+  // True if some window could be entirely in the padding.
   bool pad_reaches_kernel() const { return std::max(top, bottom) >= kh || std::max(left, right) >= kw; }
   // The first row of the image that windows from `window` on see.
   std::int64_t first_row(std::int64_t window) const { return std::clamp<std::int64_t>(window * sh - top, 0, h); }
-  // Behind the last row that windows before `window` see.
+  // One past the last row that windows before `window` see.
   std::int64_t end_row(std::int64_t window) const {
     return std::clamp<std::int64_t>((window - 1) * sh - top + kh, 0, h);
   }

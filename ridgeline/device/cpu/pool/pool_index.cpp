@@ -38,7 +38,7 @@ HWY_EXPORT(all_below);
 
 namespace {
 
-// One window's elements, by a table of the positions that lie in the image.
+// One window's elements, by a table of the positions in the image.
 void check_window(const PoolGeometry& p, const Taps& rows, const Taps& columns, const std::uint8_t* index,
                   std::int64_t at) {
   std::array<bool, 256> inside{};
@@ -57,7 +57,7 @@ void check_pool_index(const PoolGeometry& p, const std::uint8_t* index) {
 }
 
 void check_pool_index(const PoolGeometry& p, const std::uint8_t* index, std::int64_t first, std::int64_t last) {
-  // Columns of windows that lie in the image as a whole.
+  // Columns of windows that are completely in the image.
   std::int64_t begin = 0, end = p.ow;
   while (begin < end && Taps(begin, p.sw, p.left, p.kw, p.w).count() < p.kw) ++begin;
   while (begin < end && Taps(end - 1, p.sw, p.left, p.kw, p.w).count() < p.kw) --end;

@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/pool/pooled_node.h
 //
-// A node conv2d_max_pool as kernels see it: what the convolution in it makes, and the windows over that. A plain value.
+// A node conv2d_max_pool as kernels see it: the result of its convolution, and the windows over that. A plain value.
 #pragma once
 
 #include "ridgeline/device/cpu/pool/pool_geometry.h"

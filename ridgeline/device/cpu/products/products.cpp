@@ -40,8 +40,8 @@ struct Block {
 };
 
 // Rows x Vectors accumulators. They are added to `from` at the end and do not start from it: one rounding against the
-// running sum for the whole depth. Every four steps ask for `Ask` lines. That steps are unrolled and the width of whole
-// panels is a constant is worth a tenth of the time.
+// running sum for the whole depth. Every four steps prefetch `Ask` lines. Unrolled steps and a constant width of full
+// panels save a tenth of the time.
 template <int Rows, int Vectors, int Ask, bool List>
 void multiply_block(const Product& p, const Block& block) {
   const Tag d;
@@ -137,7 +137,7 @@ void multiply(const Product& p, Ahead& ahead) {
   }
 }
 
-// The last vector of a row overlaps the one before; rows shorter than a vector go by shorter ones.
+// The last vector of a row overlaps the one before; rows shorter than a vector use shorter ones.
 template <class Value>
 HWY_INLINE void copy_row(const Value* from, std::int64_t columns, float* to) {
   const auto vectors = [&](auto d) RIDGELINE_INLINE {

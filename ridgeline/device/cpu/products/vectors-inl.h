@@ -32,7 +32,7 @@ constexpr int kBlockRows = 6;
 constexpr int kBlockVectors = HWY_ARCH_X86 && kLanes < 16 ? 2 : 4;
 constexpr int kPanel = kBlockVectors * kLanes;
 
-// f(0), ..., f(N - 1), the argument a constant.
+// Calls f(0), ..., f(N - 1) with constant arguments.
 template <int N, class F>
 HWY_INLINE void unroll(const F& f) {
   [&]<int... I>(std::integer_sequence<int, I...>)

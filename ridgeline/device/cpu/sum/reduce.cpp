@@ -134,7 +134,7 @@ struct Reduction {
   double factor = 1;
 };
 
-// Runs of reduced axes one after the other, the last run first: each stage reads what the one before it gave.
+// Runs of reduced axes one after the other, the last run first: each stage reads the results of the one before.
 std::vector<Reduction> stages_of(const Shape& shape, const std::vector<std::int64_t>& axes) {
   struct Run {
     std::int64_t extent;
@@ -227,7 +227,7 @@ KernelChoice make_own_reduce(const KernelRequest& request) {
     if (shape.reduce == 0) return Refusal{"an empty axis is reduced"};
     shape.maximum = request.def.name == "reduce_max";
     if (request.def.name == "reduce_mean") shape.factor = 1.0 / static_cast<double>(shape.reduce);
-    // Enough outer rows keep the team busy without cutting the reduced axis.
+    // With enough outer rows the team is busy without dividing the reduced axis.
     const std::int64_t grain = shape.inner == 1 ? 16 * 1024 : 256;
     const Chunks chunks(shape.reduce, grain, shape.outer >= 32 ? 1 : 64);
     stages.emplace_back(shape, chunks);

@@ -132,7 +132,7 @@ void softmax_columns_gradient(const float* y, const float* dy, std::int64_t clas
   });
 }
 
-// dz = (p - smooth) * g; the label's own column is mended by the caller.
+// dz = (p - smooth) * g; the label's own column is corrected by the caller.
 void cross_entropy_gradient(const float* p, std::int64_t columns, float smooth, float g, float* dz) {
   for_lanes(columns, [&](auto d, std::int64_t c) HWY_ATTR {
     hn::StoreU(hn::Mul(hn::Sub(hn::LoadU(d, p + c), hn::Set(d, smooth)), hn::Set(d, g)), d, dz + c);
@@ -161,7 +161,7 @@ struct Rows {
   bool shares = false;  // labels are shares of all classes
 };
 
-// Of shares: the sum of q, and of q * z where those are wanted.
+// For shares: the sum of q, and of q * z if needed.
 struct Target {
   double all = 0, of_logits = 0;
 };
@@ -178,7 +178,7 @@ Target target_of(const float* shares, const float* z, const Rows& shape) {
 
 bool has_shares(const KernelRequest& request) { return request.inputs[1].type.dtype != DType::i32; }
 
-// Before the parallel region, so that the first bad row is the one reported. Masked rows may hold anything.
+// Runs before the parallel region, so that the first bad row is reported. Masked rows may hold anything.
 void check_labels(const std::int32_t* labels, const float* mask, const Rows& shape) {
   for (std::int64_t row = 0; row < shape.rows; ++row) {
     if (mask != nullptr && mask[row] == 0) continue;
@@ -195,7 +195,8 @@ std::int64_t row_grain(const Rows& shape) { return std::max<std::int64_t>(1, 819
 
 namespace {
 
-// A softmax over an axis: [outer, classes, inner]. Where the axis is not the last, some of `inner` are a piece of work.
+// A softmax over an axis: [outer, classes, inner]. Where the axis is not the last, ranges of `inner` are the work
+// items.
 struct Axis {
   std::int64_t outer = 1, classes = 1, inner = 1;
   static constexpr std::int64_t kPiece = 64;

@@ -1,9 +1,9 @@
 // ridgeline/device/cpu/tiles/added_products.h
 //
-// Products of few steps whose sums are added to sums in memory. Fetched into tiles and stored again, those would cost
-// half as much as the products: a tile's first product waits for its sums, and what is stored for what is read. Here
-// tiles start from zero; their sums go to a place in the first cache, from where the vector units add them to memory
-// while the next product runs. Owned by one thread.
+// Products of few steps whose sums are added to sums in memory. Loading these sums into tiles and storing them would
+// cost half as much as the products, since a tile's first product waits for its sums. Here tiles start from zero; their
+// sums go to a buffer in the first-level cache, from where the vector units add them to memory while the next product
+// runs. Owned by one thread.
 #pragma once
 
 #include "ridgeline/device/cpu/tiles/tiles.h"
@@ -14,8 +14,8 @@ class AddedProducts {
  public:
   explicit AddedProducts(const TileCode& code) : code_(code) {}
 
-  // The sums of a product of so many rows and columns of tiles are added to the 2 x 2 tiles at `onto`, or stored there,
-  // by the next product or by finish(). Sums of tiles that are not multiplied may become anything.
+  // The sums of a product of `rows` by `columns` tiles are added to the 2 x 2 tiles at `onto`, or stored there, by the
+  // next product or by finish(). Sums of tiles that are not multiplied become undefined.
   void multiply(TileProduct product, std::size_t rows, std::size_t columns, float* onto, bool add) {
     product.c = sums_[now_];
     product.earlier = onto_ == nullptr ? nullptr : sums_[1 - now_];

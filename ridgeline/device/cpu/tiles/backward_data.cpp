@@ -8,13 +8,13 @@
 namespace ridgeline::device::tiles {
 namespace {
 
-// The rows of dy of a convolution whose result is pooled. A kernel runs once at a time, so what they are made of is its
-// own until the next run.
+// The rows of dy of a convolution whose result is pooled. A kernel runs once at a time, so their operands are its own
+// until the next run.
 class PooledRows final : public RowSource {
  public:
   explicit PooledRows(PooledGradient pool) : pool_(std::move(pool)) {}
 
-  // What rows are made of from now on.
+  // Sets the operands of the rows.
   void read(const GradientOperand& from) {
     pool_.check(from.index);
     from_ = from;

@@ -12,8 +12,8 @@
 namespace ridgeline::device::tiles {
 namespace {
 
-// Where every result sees the one pixel in its place, rows and images do not matter: their pixels in rows of one step
-// each, if these come out even. Rows of 7 or 14 pixels, or images of them, would be filled up with zeros.
+// Where every result reads exactly its own pixel, rows and images do not matter: pixels form rows of one step each, if
+// their number fits. Rows of 7 or 14 pixels, or images of them, would be padded with zeros.
 Convolution in_steps(Convolution c) {
   const std::int64_t pixels = c.image.count * c.image.size[0] * c.image.size[1];
   const bool same = c.taps() == 1 && c.window.stride == Pair{1, 1} && c.image.size == c.result.size;
@@ -23,12 +23,12 @@ Convolution in_steps(Convolution c) {
   return c;
 }
 
-// The gradient is cut into items by groups, by ranges of columns, and, where that makes too few of them, by ranges of
-// units; sums of the latter are added in order at the end. Where there are more than two ranges of columns, dy is
-// brought into tiles once for all of them. A large team divides the filters of each item as well, which changes no sum,
-// and, where sums may depend on the team (team_shares.h), takes other ranges of units. f32
-// operands are split into halves (halves.h); tiles of the low ones lie behind those of the high ones. Where dy is that
-// of a pooled image (pooled_gradient.h), a unit's rows of it are made before they become tiles.
+// The gradient is divided into items by groups, by ranges of columns, and, where these are too few, by ranges of units;
+// sums of the latter are added in order at the end. Where there are more than two ranges of columns, dy is packed into
+// tiles once for all of them. A large team divides the filters of each item as well, which changes no sum, and, where
+// sums may depend on the team (team_shares.h), uses other ranges of units. f32 operands are split into halves
+// (halves.h); tiles of the low ones follow those of the high ones. Where dy is that of a pooled image
+// (pooled_gradient.h), a unit's rows of it are computed before they become tiles.
 class BackwardWeightsKernel final : public Kernel {
  public:
   BackwardWeightsKernel(const Convolution& c, bool patches, bool halves, Tiles tiles, bool bias, std::int64_t team,
@@ -113,22 +113,22 @@ class BackwardWeightsKernel final : public Kernel {
   DType bias_type = DType::f32;
 
  private:
-  // Steps of a product, so that the tiles of 32 filters and of one tap stay in the first cache; measured in a loop over
-  // random tiles, 8 steps take 39 ns each and 12 take 50.
+  // Steps of a product, so that the tiles of 32 filters and of one tap stay in the first-level cache; measured in a
+  // loop over random tiles, 8 steps take 39 ns each and 12 take 50.
   static constexpr std::int64_t kProductSteps = 8;
   static constexpr std::int64_t kUnitPixels = kProductSteps * kTileDepth;
-  // The rows of patches that two units of an image share are made twice, hence fewer units.
+  // The rows of patches that two units of an image share are computed twice, hence fewer units.
   static constexpr std::int64_t kPatchUnitPixels = 2 * kUnitPixels;
-  // Sums of an item, measured: most of the second cache, through which they pass in order. Items with more channels
-  // read dy less often.
+  // Sums of an item, measured: most of the second-level cache, through which they pass in order. Items with more
+  // channels read dy less often.
   static constexpr std::int64_t kSumBytes = 1800 << 10;
   static constexpr std::int64_t kItems = 4;  // each range of units has sums of its own, which are read once more
   static constexpr std::int64_t kPartBytes = 48 << 20;  // sums of all parts, at most
-  // Two ranges bring dy into tiles in less time than they need to fetch it from memory as tiles.
+  // Two ranges pack dy into tiles in less time than reading tiles from memory would take.
   static constexpr std::int64_t kOwnRanges = 2;
   static constexpr std::int64_t kSharedBytes = 64 << 20;  // tiles of dy for all items, at most
 
-  // Ranges of units for so many ranges of columns: items enough, and equally many for teams of two and four.
+  // Ranges of units for so many ranges of columns: enough items, and equally many for teams of two and four.
   static std::int64_t even_items(std::int64_t ranges) {
     std::int64_t parts = blocks_of(kItems, ranges);
     while (parts * ranges % 4 != 0 && parts > 1) ++parts;
@@ -137,8 +137,8 @@ class BackwardWeightsKernel final : public Kernel {
 
   // For a large team: ranges of columns, slices of filters and, with `sums`, ranges of units so that no thread waits
   // long for another. Costs are in cycles, roughly, of a unit's pixels: products of blocks of 32 filters and columns,
-  // bringing a block of either operand into tiles (dy from tiles that all items share costs less), and sums that are
-  // written and read once more.
+  // packing a block of either operand into tiles (dy from tiles that all items share costs less), and additional sums
+  // to write and read.
   void divide(std::int64_t filter_blocks, std::int64_t column_blocks, bool sums) {
     constexpr double kProduct = 90, kStage = 1000, kShared = 250, kSum = 0.5;  // a step and tap; a block; a float
     constexpr std::int64_t kMostParts = 128;
@@ -268,7 +268,7 @@ class BackwardWeightsKernel final : public Kernel {
       if (!shared_) stage(dy, number, group, filters, a, scratch, thread, range == 0);
       units_.stage_image(code_, x, unit, group, first, staged, b + b_values_, b);
       if (halves_) units_.stage_image(code_, x, unit, group, half + first, staged, b + b_values_, b + half_b_);
-      // What the next unit reads is fetched a little with each product.
+      // The next unit's operands are prefetched, a little with each product.
       LinesAhead index_ahead, dy_ahead, ahead;
       if (number + 1 < end && !halves_) {
         const GradientUnits::Unit next = units_.unit(number + 1);

@@ -12,8 +12,8 @@ namespace ridgeline::device::tiles {
 namespace {
 
 // A strided convolution of few channels as one of stride 1 over blocks of stride x stride pixels: the blocks under a
-// row of taps lie side by side, so a tile of A is read from the blocks where they lie, at a distance of one block. No
-// patches are made; taps that only fill up the last block have weights of zero.
+// row of taps are contiguous, so a tile of A is read from the blocks in place, at a distance of one block. No patches
+// are made; taps that only pad the last block have weights of zero.
 struct Blocks {
   Pair taps;            // in blocks
   std::int64_t values;  // of a block: [rows][columns][channels]
@@ -41,9 +41,9 @@ Patches block_rows(const Correlation& forward, const Convolution& c, const Block
   return {forward, part};
 }
 
-// An item is an image, or some rows of one; its blocks are made in the second cache, and each 32 filters pass over them
-// while their weights stay in the first. With `pool` the results of 32 filters stay there as well, and are pooled when
-// all of them are finished.
+// An item is an image, or some rows of one; its blocks are made in the second-level cache, and each 32 filters pass
+// over them while their weights stay in the first-level one. With `pool` the results of 32 filters stay there as well,
+// and are pooled when all of them are finished.
 class BlocksForwardKernel final : public Kernel {
  public:
   BlocksForwardKernel(const Convolution& c, Tiles tiles, bool relu, std::optional<DType> bias,
@@ -106,7 +106,7 @@ class BlocksForwardKernel final : public Kernel {
 
  private:
   static constexpr std::int64_t kItemValues = 160 << 10;  // of blocks: they stay in the second cache
-  // Of a large team each thread should have as much to do: not more than item_rows_.
+  // In a large team all threads should have equal work: not more than item_rows_.
   std::int64_t fair_rows(std::int64_t images, std::int64_t rows) const {
     const auto overhead = static_cast<double>(blocks_.taps[0]);  // rows of blocks that an item makes beside its own
     const auto cost = [&](std::int64_t of_item) {
@@ -194,7 +194,7 @@ class BlocksForwardKernel final : public Kernel {
     }
   }
 
-  // The pixels of the item that this thread probably does next.
+  // The pixels of the item that this thread will probably do next.
   LinesAhead item_ahead(const bfloat16* x, std::int64_t image, std::int64_t first) const {
     const Images& in = convolution_.image;
     const std::int64_t row = in.size[1] * in.channels, step = convolution_.window.stride[0];

@@ -33,7 +33,7 @@ Correlation forward_correlation(const Convolution& c) {
   return {c.image, c.result, c.groups, {part}};
 }
 
-// Pixel p of the image takes part in the results q with q * stride = p + pad - tap * dilation, so only in those taps
+// Pixel p of the image contributes to the results q with q * stride = p + pad - tap * dilation, so only in those taps
 // for which the right side is a multiple of the stride.
 Correlation backward_data_correlation(const Convolution& c) {
   Correlation correlation{c.result, c.image, c.groups, {}};

@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/tiles/convolution.h
 //
-// A conv2d node as the tile kernels see it, and what its passes have in common: a correlation makes results from
-// pixels under taps. The forward pass is one; the image's gradient is one for each of stride x stride parts of the
-// image, each over the taps that reach it. Plain values.
+// A conv2d node as the tile kernels see it, and what its passes share: a correlation computes results from pixels under
+// taps. The forward pass is one correlation; the image's gradient is one for each of stride x stride interleaved
+// subsets of the image's pixels, each over the taps that reach it. Plain values.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ using Pair = std::array<std::int64_t, 2>;  // vertical, horizontal
 
 inline std::int64_t blocks_of(std::int64_t n, std::int64_t step) { return (n + step - 1) / step; }
 
-// A distance for rows of whole tiles, at least n, an odd number of lines: at even ones the 16 rows of a tile would want
-// the same places of the first cache.
+// A distance for rows of whole tiles, at least n and an odd number of cache lines: at even ones the 16 rows of a tile
+// would compete for the same places in the first-level cache.
 constexpr std::int64_t apart(std::int64_t n) { return n % (2 * kTileDepth) == 0 ? n + kTileDepth : n; }
 
 inline void clear(bfloat16* values, std::int64_t n) {
@@ -52,7 +52,7 @@ struct Convolution {
   std::int64_t group_filters() const { return result.channels / groups; }
 };
 
-// Position of a tap in the image that is read, for the result at (0, 0), and its number in the kernel (r * S + s).
+// The position of a tap in the image that is read, for the result at (0, 0), and its number in the kernel (r * S + s).
 struct Tap {
   Pair at;
   std::int64_t number;
@@ -67,7 +67,7 @@ struct Part {
   std::vector<Tap> taps;
 };
 
-// Makes rows of the images that a correlation reads, where they are no values.
+// Computes rows of the images that a correlation reads, if they are not stored.
 class RowSource {
  public:
   virtual ~RowSource() = default;
@@ -75,7 +75,7 @@ class RowSource {
   // `to_step` values apart.
   virtual void make(const TileCode& code, std::int64_t row, const Pair& columns, std::int64_t first, std::int64_t n,
                     bfloat16* to, std::int64_t to_step) const = 0;
-  // What it reads for rows [rows[0], rows[1]).
+  // The lines that it reads for rows [rows[0], rows[1]).
   virtual LinesAhead lines(const Pair& rows) const = 0;
 };
 
@@ -83,8 +83,8 @@ struct Correlation {
   Images in;
   Images out;
   std::int64_t groups = 1;
-  std::vector<Part> parts;            // without those of no results
-  const RowSource* source = nullptr;  // of `in`, where it is no value
+  std::vector<Part> parts;            // without empty ones
+  const RowSource* source = nullptr;  // of `in`, if it is not stored
 
   std::int64_t in_channels() const { return in.channels / groups; }
   std::int64_t out_channels() const { return out.channels / groups; }
@@ -93,25 +93,25 @@ struct Correlation {
 Correlation forward_correlation(const Convolution& c);
 Correlation backward_data_correlation(const Convolution& c);
 
-// Why these tiles are not there.
+// A refusal if these tiles are not available.
 std::optional<Refusal> refuse_tiles(Tiles tiles);
-// Why types are not taken: `narrow` operands are bf16, `either` bf16 or f32.
+// A refusal unless `narrow` operands are bf16, and `either` bf16 or f32.
 std::optional<Refusal> refuse_types(std::initializer_list<const ValueType*> narrow,
                                     std::initializer_list<const ValueType*> either);
 
 // A node over image x, weights w and result y (or the gradients in their places).
 Convolution convolution_of(const KernelRequest& request, const ValueType& x, const ValueType& w, const ValueType& y);
-// Why no kernel takes it: groups so small that tiles would be nearly empty.
+// A refusal of groups so small that tiles would be nearly empty.
 std::optional<Refusal> refuse_groups(const Convolution& convolution);
 
-// Whether results are more than caches hold until they are read. To write them past the caches is faster then: a line
-// that is written into a cache is fetched first.
+// Whether results exceed what caches keep until they are read. Then bypassing the caches is faster: a line that is
+// written into a cache is fetched first.
 bool past_caches(const Images& results);
 
 // A bias of either type, as f32.
 void widen_bias(const void* bias, DType type, std::int64_t n, float* to);
 
-// What a kernel on tiles says of itself for reports: its name, "own conv2d amx" and the variant, and its products.
+// Sets what reports show of a kernel on tiles: its name, "own conv2d amx" and the variant, and its products.
 void describe(Kernel& kernel, const KernelRequest& request, Tiles tiles, std::string_view variant = "");
 
 }  // namespace ridgeline::device::tiles

@@ -10,17 +10,17 @@
 namespace ridgeline::device::tiles {
 namespace {
 
-// An item's pixels should stay in the second cache together with the weights of 32 channels, and be many enough that
-// fetching those from afar pays off.
+// An item's pixels should stay in the second-level cache together with the weights of 32 channels, and be many enough
+// to pay for fetching those weights.
 constexpr std::int64_t kStagedBytes = 768 << 10;
 constexpr std::int64_t kMostPixels = 1024;
 
-// The second cache holds weights up to this size from item to item. So the pixels of the next item, which would drive
-// more of them out, are fetched up to here, and each thread reads a copy of its own: what two cores read does not stay
-// in their second caches (measured for both: 1.2 MB lose, 0.6 MB win).
+// The second-level cache keeps weights up to this size from item to item. So the pixels of the next item, which would
+// evict larger ones, are prefetched up to here, and each thread reads its own copy: data that two cores read does not
+// stay in their second-level caches (measured for both: 1.2 MB lose, 0.6 MB win).
 constexpr std::int64_t kMostWeightBytes = 1 << 20;
 
-// All images as one of many rows: where nothing is staged there is no border between them.
+// All images as one of many rows: without staging there is no border between them.
 Correlation joined(Correlation c) {
   for (Images* images : {&c.in, &c.out}) {
     images->size[0] *= images->count;
@@ -44,7 +44,7 @@ CorrelationCode::CorrelationCode(const Correlation& correlation, const WeightsFo
   std::int64_t items = 0;
   std::int64_t staged = 0, spare = 0, tiles_of_item = 0, band = 0;
   for (const Cut& cut : cuts_) {
-    // Of parts that see no pixel, whose items are soon done, a large team has enough.
+    // For a large team parts without taps do not count as items: they are quickly done.
     const bool sees = !cut.a_offsets.empty() || threads_ <= kSmallTeam;
     items += sees ? cut.image_blocks * cut.row_blocks * shape_.groups : 0;
     if (staged_) {
@@ -65,7 +65,7 @@ CorrelationCode::CorrelationCode(const Correlation& correlation, const WeightsFo
   rows_at_ = spare_at_ + bytes(spare, sizeof(bfloat16));
   band_at_ = rows_at_ + bytes(tiles_of_item, sizeof(TileRow));
   weights_at_ = band_at_ + bytes(band, sizeof(bfloat16));
-  // Items enough that a copy is read some times.
+  // Enough items that a copy is read several times.
   own_weights_ = threads_ > 1 && weight_bytes() <= kMostWeightBytes && this->items() >= 4 * threads_;
   thread_bytes_ = weights_at_ + (own_weights_ ? round_up(weight_bytes(), 64) : 0);
   memory_ = scratch.reserve(threads_ * thread_bytes_ / static_cast<std::int64_t>(sizeof(float)));
@@ -78,7 +78,7 @@ void CorrelationCode::add_cut(const Part& part, bool patches, const std::optiona
       std::min(kStagedBytes / std::max<std::int64_t>(row_bytes, 1), kMostPixels / cut.stage.pitch()), 1,
       part.size[0] * shape_.out.count);
   if (rows >= 2 * part.size[0]) {
-    // Several whole images, but not so many that the team has too few items.
+    // Several complete images, but not so many that the team has too few items.
     cut.rows = part.size[0];
     const std::int64_t most = std::max<std::int64_t>(1, shape_.out.count / (4 * threads_));
     cut.images = std::min(rows / part.size[0], most);
@@ -99,7 +99,7 @@ void CorrelationCode::add_cut(const Part& part, bool patches, const std::optiona
   cuts_.push_back(std::move(cut));
 }
 
-// Rows of one long image and parts of the result channels, so that no thread of a large team waits long for another.
+// Rows of one long image and ranges of the result channels, so that no thread of a large team waits long for another.
 // Costs are in cycles, roughly: for each step of depth and block of 32 channels, those of a pixel's products and those
 // of fetching the weights.
 void CorrelationCode::divide_rows(Cut& cut, const Part& part) {
@@ -202,7 +202,7 @@ void CorrelationCode::run(const bfloat16* in, const bfloat16* weights, To* out, 
   };
   for_each_item(count, copy_weights, [&](std::int64_t number, int thread) {
     const TileScope scope(code_);
-    // What this thread probably does next.
+    // What this thread will probably do next.
     LinesAhead ahead;
     if (fetch_ahead && number + 1 < count) ahead = item_lines(item(number + 1), in);
     char* const mine = memory + thread * thread_bytes_;
@@ -248,7 +248,7 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
   const std::int64_t steps = std::max<std::int64_t>(1, product.steps);
   product.ahead = &ahead;
   product.ahead_lines = blocks_of(ahead.lines(), item.blocks * blocks_of(count, 2) * steps);
-  // The gate of a product's results is fetched while it is made, then what is ahead.
+  // The gate of a product's results is prefetched during the product, then what is ahead.
   LinesAhead gate_lines;
   const std::int64_t result_step = shape_.parts[item.part].step[1] * shape_.out.channels;
   const auto lines_of = [&](const TileRow& row, const To* gate, std::int64_t columns) {
@@ -318,12 +318,12 @@ std::int64_t CorrelationCode::tile_rows(const Item& item, const bfloat16* pixels
   const Part& part = shape_.parts[item.part];
   const std::int64_t pitch = cut.stage.pitch();
   const std::int64_t step = staged_ ? cut.stage.pixel() : shape_.in.channels;
-  // Behind the last result of an image's last row nothing is wanted.
+  // Nothing is needed after the last result of an image's last row.
   const std::int64_t length = (item.rows - 1) * pitch + part.size[1];
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < item.images; ++i) {
     for (std::int64_t first = 0; first < length; first += kTileRows, ++count) {
-      // Nobody may read behind an image that is not staged: its last tile begins earlier.
+      // Reads must not go beyond an image that is not staged: its last tile begins earlier.
       std::int64_t start = first;
       if (!staged_ && item.row * pitch + first + kTileRows > shape_.in.size[0] * pitch) {
         start = shape_.in.size[0] * pitch - kTileRows - item.row * pitch;

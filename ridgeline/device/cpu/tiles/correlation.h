@@ -1,9 +1,9 @@
 // ridgeline/device/cpu/tiles/correlation.h
 //
-// Runs a correlation: the forward pass, or the gradient of the image. Items of some hundred pixels, each on one thread:
-// their pixels are staged near the core; then, for each 32 result channels, the weights of these pass through all pairs
-// of tiles. Every sum has one order, so the bits depend neither on the items nor on the team. Results may be pooled
-// while they are near the core (pooled_items.h).
+// Runs a correlation: the forward pass, or the gradient of the image. Work is divided into items of a few hundred
+// pixels, each on one thread: their pixels are staged in the core's caches; then, for each 32 result channels, their
+// weights pass through all pairs of tiles. Every sum has a fixed order, so the bits depend neither on the items nor on
+// the team. Results may be pooled while in cache (pooled_items.h).
 #pragma once
 
 #include "ridgeline/device/cpu/tiles/pooled_items.h"
@@ -12,21 +12,21 @@
 
 namespace ridgeline::device::tiles {
 
-// Of results that are stored as To: bf16 or f32.
+// For results that are stored as To: bf16 or f32.
 template <class To>
 struct Epilogue {
   const float* bias = nullptr;
   bool relu = false;
-  const To* addend = nullptr;  // lies as the results do
+  const To* addend = nullptr;  // in the results' layout
   const To* gate = nullptr;    // likewise: results are 0 where it is at most 0
 };
 
 class CorrelationCode {
  public:
-  // Weights lie in `form`; its patches are one tap. `halves`: the first half of the pixels' channels and of the depths
-  // of weights are high halves of f32 values, the second half their low ones (halves.h). Reserves its memory in
-  // `scratch`, for a team of compute_threads(). With `pool`, over the results of a forward pass, what comes out are the
-  // pooled results and their index.
+  // Weights are in the layout `form`; patches count as one tap. `halves`: the first half of the pixels' channels and of
+  // the depths of weights are high halves of f32 values, the second half their low ones (halves.h). Reserves its memory
+  // in `scratch`, for a team of compute_threads(). With `pool`, for forward passes, the outputs are the pooled results
+  // and their index.
   CorrelationCode(const Correlation& correlation, const WeightsForm& form, bool patches, Tiles tiles, Scratch& scratch,
                   bool halves = false, const std::optional<PoolGeometry>& pool = std::nullopt);
 
@@ -38,7 +38,7 @@ class CorrelationCode {
            std::uint8_t* index = nullptr) const;
 
  private:
-  // How a part's results are cut into items: rows of some images, or of one.
+  // How a part's results are divided into items: rows of some images, or of one.
   struct Cut {
     Stage stage;
     std::int64_t images = 1, rows = 1;
@@ -49,10 +49,10 @@ class CorrelationCode {
   struct Item {
     std::size_t part;
     std::int64_t image, images, row, rows, group, first_block, blocks;
-    std::int64_t first_window, end_window;  // where results are pooled
+    std::int64_t first_window, end_window;  // if results are pooled
   };
-  // One row of tiles: where its pixels start, and for each where its result goes, in values of the results or of the
-  // band that is pooled; -1: nowhere.
+  // One row of tiles: where its pixels start, and for each the offset of its result, in values, within the results or
+  // the band that is pooled; -1: none.
   struct TileRow {
     const bfloat16* pixels;
     std::int64_t results[kTileRows];
@@ -65,11 +65,11 @@ class CorrelationCode {
   std::int64_t weight_bytes() const { return form_.values() * static_cast<std::int64_t>(sizeof(bfloat16)); }
   Item item(std::int64_t number) const;
   LinesAhead item_lines(const Item& item, const bfloat16* in) const;
-  // `ahead`: what is fetched meanwhile.
+  // `ahead`: what is prefetched meanwhile.
   template <class To>
   void run_item(const Item& item, const bfloat16* in, const bfloat16* weights, To* out, std::uint8_t* index,
                 const Epilogue<To>& epilogue, LinesAhead& ahead, char* memory) const;
-  // Where a part's result lies, in values.
+  // The offset of a part's result, in values.
   std::int64_t result_at(const Part& part, std::int64_t image, std::int64_t row, std::int64_t column) const;
   std::int64_t tile_rows(const Item& item, const bfloat16* staged, TileRow* rows) const;
 

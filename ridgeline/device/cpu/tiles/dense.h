@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/tiles/dense.h
 //
 // A dense node as the tile kernels see it: y[rows,outputs] = x[rows,inputs] w[outputs,inputs]^T. Weights are plain:
-// each pass reads them once from memory, which is what limits it, and brings them into tiles on the way. A plain value.
+// each pass reads them once from memory, which is its limit, and packs them into tiles on the way. A plain value.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ struct Dense {
 
 inline Dense dense_of(const ValueType& x, const ValueType& w) { return {x.shape[0], x.shape[1], w.shape[0]}; }
 
-// Rows that are computed at a time: their sums and operands stay in the second cache.
+// Rows that are computed at a time: their sums and operands stay in the second-level cache.
 constexpr std::int64_t kDenseRows = 256;
 
 // Offsets of consecutive steps.
@@ -28,8 +28,8 @@ inline std::vector<std::int64_t> even_offsets(std::int64_t steps, std::int64_t d
   return offsets;
 }
 
-// The same where each step is three products of halves: of high and high, high and low, low and high. `low`: where the
-// low half lies; `second`: whether of the second or the third product.
+// The same if each step is three products of halves: high by high, high by low, low by high. `low`: the offset of the
+// low half; `second`: whether for the second or the third product.
 inline std::vector<std::int64_t> halves_offsets(std::int64_t steps, std::int64_t distance, std::int64_t low,
                                                 bool second) {
   std::vector<std::int64_t> offsets;

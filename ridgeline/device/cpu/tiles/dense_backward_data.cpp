@@ -12,8 +12,9 @@ namespace ridgeline::device::tiles {
 namespace {
 
 // dx = dy w. An item is a range of inputs; for each chunk of outputs the weights' rows, which are depths here, are
-// brought into pairs: bf16 ones from tiles (dense_weights.h), 32 inputs (64 KB) at a time, while the next tiles are
-// fetched; f32 ones, which are split into halves (halves.h), from their rows, all of an item in the second cache.
+// packed into pairs: bf16 ones from tiles (dense_weights.h), 32 inputs (64 KB) at a time, while the next tiles are
+// prefetched; f32 ones, which are split into halves (halves.h), from their rows, all of an item in the second-level
+// cache.
 class DenseBackwardDataKernel final : public Kernel {
  public:
   DenseBackwardDataKernel(const Dense& d, bool halves, Tiles tiles)
@@ -75,7 +76,7 @@ class DenseBackwardDataKernel final : public Kernel {
 
   static constexpr std::int64_t kRange = 512;  // inputs: a kilobyte of each row
 
-  // Of a large team each thread should have as much to do.
+  // In a large team all threads should have equal work.
   std::int64_t fair_range() const {
     constexpr double kOverhead = 16;  // of an item, in inputs
     const auto cost = [&](std::int64_t range) {

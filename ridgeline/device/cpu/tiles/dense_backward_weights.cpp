@@ -8,8 +8,8 @@
 namespace ridgeline::device::tiles {
 namespace {
 
-// What takes the time is to write the gradient, so its sums go past the caches. An item is a range of inputs, whose
-// part of x stays in the second cache, and a range of outputs.
+// Writing the gradient takes the time, so its sums are written with non-temporal stores. An item is a range of inputs,
+// whose piece of x stays in the second-level cache, and a range of outputs.
 class DenseBackwardWeightsKernel final : public Kernel {
  public:
   DenseBackwardWeightsKernel(const Dense& d, bool halves, Tiles tiles, DType result, std::optional<DType> bias)

@@ -10,10 +10,10 @@
 namespace ridgeline::device::tiles {
 namespace {
 
-// The products are w x^T: 16 outputs are rows of A as they lie in memory, rows of x become columns of B once for all.
-// An item is some hundred outputs; for each chunk of inputs, whose part of x stays in the second cache, their weights
-// pass, each 32 outputs while those before are multiplied. bf16 weights are tiles already (dense_weights.h); f32 values
-// are split into halves (halves.h) on the way.
+// The products are w x^T: 16 outputs are rows of A, read in place, rows of x become columns of B once. An item is some
+// hundred outputs; for each chunk of inputs, whose piece of x stays in the second-level cache, their weights pass, each
+// 32 outputs while those before are multiplied. bf16 weights are tiles already (dense_weights.h); f32 values are split
+// into halves (halves.h) on reading.
 class DenseForwardKernel final : public Kernel {
  public:
   DenseForwardKernel(const Dense& d, bool halves, Tiles tiles, bool relu, std::optional<DType> bias, bool addend)
@@ -74,7 +74,7 @@ class DenseForwardKernel final : public Kernel {
 
   std::int64_t parts() const { return halves_ ? 2 : 1; }
 
-  // x as tiles of B: [chunk][16 rows of x][step]. Rows lie `x_row` apart.
+  // x as tiles of B: [chunk][16 rows of x][step]. Rows are `x_row` apart.
   void pack(const bfloat16* x, std::int64_t x_row, std::int64_t rows, bfloat16* to) const {
     const std::int64_t blocks = blocks_of(rows, kTileColumns);
     parallel_for(chunks_ * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -128,7 +128,7 @@ class DenseForwardKernel final : public Kernel {
           product.a_row = kTileDepth;
           product.a[0] = w + form_.at(first / kBlock + block, chunk * kChunkSteps);
           product.a[1] = product.a[0] + kTileValues;
-          // Behind the last block of a chunk comes the first of the next.
+          // The last block of a chunk is followed by the first of the next.
           const bool last = block + 1 == blocks;
           if (!last || chunk + 1 < chunks_) {
             const std::int64_t next = last ? chunk + 1 : chunk;
@@ -154,7 +154,7 @@ class DenseForwardKernel final : public Kernel {
     }
   }
 
-  // 32 outputs by all rows; sums lie as [32 rows][2][2][16][16].
+  // 32 outputs by all rows; sums are stored as [32 rows][2][2][16][16].
   void multiply(TileProduct& product, AddedProducts& products, std::int64_t chunk, std::int64_t outputs,
                 std::int64_t rows, const bfloat16* x, float* sums) const {
     product.a_offsets = a_offsets_.data();

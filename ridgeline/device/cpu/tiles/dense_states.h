@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/tiles/dense_states.h
 //
-// The f32 states of a dense layer (weights, momentum and so on) as the fused update wants them: in the blocks of
-// DenseForm, 32 outputs by 32 inputs, each in one piece. An update then goes through memory in runs of 4 KB, a block's
-// gradient never leaves the first cache, and rounded copies lie as the other passes read them.
+// The f32 states of a dense layer (weights, momentum and so on) in the layout of the fused update: blocks as in
+// DenseForm, 32 outputs by 32 inputs, each contiguous. An update then goes through memory in runs of 4 KB, a block's
+// gradient never leaves the first-level cache, and rounded copies are already as the other passes read them.
 #pragma once
 
 #include "ridgeline/device/cpu/tiles/dense_weights.h"

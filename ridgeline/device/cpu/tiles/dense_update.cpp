@@ -18,14 +18,13 @@
 namespace ridgeline::device::tiles {
 namespace {
 
-// Elements that the loop updates at a time. In rows, long runs give the memory time to answer what is asked for a run
-// ahead.
+// Elements that the loop updates at a time. In rows, long runs give the memory time for prefetches one run ahead.
 constexpr std::int64_t kQuarters = 4;
 constexpr std::int64_t kQuarterRows = kBlock / kQuarters;
 constexpr int kQuarterBlock = DenseForm::kStepValues / kQuarters, kRowBlock = 512;
 
-// Memory sees the states alone: the gradient is made in a cache, and the update's loop reads it there. An item is a
-// range of inputs, whose part of x stays in the second cache, and some rows of outputs.
+// Only the states go through memory: the gradient is computed in a cache, and the update's loop reads it there. An item
+// is a range of inputs, whose piece of x stays in the second-level cache, and some rows of outputs.
 //
 // States in blocks (dense_states.h): the gradient of the next block is multiplied a tile at a time between the quarters
 // of this one's update, so that the memory goes on meanwhile; nothing but the states leaves the first cache. Blocks
@@ -110,7 +109,7 @@ class DenseUpdateKernel final : public Kernel {
   static constexpr std::int64_t kMostInputs = 4096;
   // Of an item. In blocks more, as far as there are some items for each thread.
   static constexpr std::int64_t kItemRows = 4 * kBlock, kMostItemRows = 32 * kBlock, kItems = 8;
-  // Of a large team each thread should have as much to do: not longer than item_rows_.
+  // In a large team all threads should have equal work: not longer than item_rows_.
   std::int64_t fair_rows(std::int64_t outputs) const {
     constexpr double kOverhead = 4;  // of an item, in rows
     const auto cost = [&](std::int64_t rows) {
@@ -125,7 +124,7 @@ class DenseUpdateKernel final : public Kernel {
   static constexpr std::int64_t kStateBytes = sizeof(float);
   static constexpr std::int64_t kBlockValues = DenseForm::kStepValues;
 
-  // The operands and results of the loop's expression, and the states that the thread updates behind these.
+  // The operands and results of the loop's expression, and after these the states that the thread updates.
   struct Part {
     LineVector<void*> inputs, outputs, next;
   };
@@ -148,7 +147,7 @@ class DenseUpdateKernel final : public Kernel {
 
   void aim(const KernelArguments& a) {
     std::copy_n(a.inputs, at_.states, whole_.inputs.begin());
-    // Behind the states is the gradient, then come scalars.
+    // The states are followed by the gradient, then scalars.
     for (std::size_t i = at_.states + 1; i < loop_operands_; ++i)
       whole_.inputs[i] = a.inputs[at_.scalars() + i - at_.states - 1];
     for (std::size_t i = 0; i < result_bytes_.size(); ++i) whole_.outputs[i] = a.outputs[at_.result_of(i)];
@@ -212,7 +211,7 @@ class DenseUpdateKernel final : public Kernel {
       squares_of_strips(scratch)[(first / kBlock + k) * ranges_ + range] = squares[static_cast<std::size_t>(k)];
   }
 
-  // A quarter of the block's copy in tiles, if there is one. Put off to the end of the block, all of them would hold up
+  // A quarter of the block's copy in tiles, if there is one. At the end of the block, all of them together would delay
   // the stores of the next one.
   void stream_copy(const Part& part, const Block& block, std::int64_t quarter) const {
     if (tiles_result_ == in_tiles_.size()) return;
@@ -222,7 +221,7 @@ class DenseUpdateKernel final : public Kernel {
                                  static_cast<bfloat16*>(whole_.outputs[tiles_result_]) + block.at + at, kQuarterRows);
   }
 
-  // Copies in plain rows. A row of 32 values of two bytes is a line: past the caches, which would fetch it first.
+  // Copies in plain rows. A row of 32 values of two bytes is a line: non-temporal stores save fetching it first.
   void store_copy(const Block& block, std::size_t result, const void* copy) const {
     const std::int64_t bytes = result_bytes_[result], inputs = gradient_.dense().inputs;
     for (std::int64_t row = 0; row < block.rows; ++row) {
@@ -277,7 +276,7 @@ class DenseUpdateKernel final : public Kernel {
     }
   }
 
-  // A strip's rows and columns end with whole tiles, whatever is behind the last sum.
+  // A strip's rows and columns end with full tiles, whatever follows the last sum.
   void fill(const Strip& s, const float* scratch, float* strip) const {
     TileProduct product = gradient_.rows_of(s.row, scratch);
     product.c_row = pitch_;
@@ -308,7 +307,7 @@ class DenseUpdateKernel final : public Kernel {
   std::int64_t strip_floats_, strip_at_, squares_at_ = 0;
 };
 
-// Whether all states can lie in blocks: nobody has said otherwise.
+// Whether all states can be in blocks: no other layout is fixed.
 bool may_lie_in_blocks(const KernelRequest& request, std::size_t states, const DenseForm& form) {
   if (form.inputs % kTileDepth != 0) return false;
   return std::all_of(
@@ -341,7 +340,7 @@ KernelChoice make_dense_update(const KernelRequest& request, Tiles tiles) {
     const DType type = expression.results[i].type;
     const Layout& wish = request.outputs[at.result_of(i)].layout;
     result_bytes.push_back(static_cast<std::int64_t>(size_of(type)));
-    // Of one copy: the rows of another would lie in the same place.
+    // Of one copy: the rows of another would need the same memory.
     const bool first = std::find(in_tiles.begin(), in_tiles.end(), true) == in_tiles.end();
     in_tiles.push_back(first && type == DType::bf16 && is_dense_layout(wish, form));
     if (in_tiles.back()) output_layouts[at.result_of(i)] = wish;

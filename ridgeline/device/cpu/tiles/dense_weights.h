@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/tiles/dense_weights.h
 //
-// The bf16 weights of a dense layer as the passes that multiply by them want to read them: a one-way layout, made once
-// for all readers. A layer's weights come from memory in each pass, which is what limits it, and the processor asks
-// ahead only within runs of some kilobytes: so what a pass reads at a time lies in one piece.
+// The layout of a dense layer's bf16 weights for the passes that multiply by them: a one-way layout, made once for all
+// readers. A layer's weights come from memory in each pass, which is its limit, and the processor prefetches only
+// within runs of a few kilobytes: so what a pass reads at a time is contiguous.
 #pragma once
 
 #include "ridgeline/device/cpu/tiles/dense.h"
@@ -22,19 +22,19 @@ struct DenseForm {
   std::int64_t at(std::int64_t block, std::int64_t step) const { return (block * steps() + step) * kStepValues; }
   friend bool operator==(const DenseForm&, const DenseForm&) = default;
 
-  // Up to 32 rows of a block, `n` inputs of each from a whole step on: `to` is that step's place. Past the caches:
-  // nobody reads all of it soon.
+  // Stores up to 32 rows of a block, `n` inputs of each, starting at a whole step: `to` is that step's place. Bypasses
+  // the caches, since it is not read soon.
   static void store_rows(const TileCode& code, const bfloat16* rows, std::int64_t row_step, std::int64_t count,
                          std::int64_t n, bfloat16* to);
-  // From plain rows of either type. Use the compute team.
+  // Pack plain rows of either type. Use the compute team.
   void pack(const TileCode& code, const bfloat16* plain, bfloat16* packed) const;
   void pack(const TileCode& code, const float* plain, bfloat16* packed) const;
-  // From states that lie in blocks (dense_states.h).
+  // Pack states in blocks (dense_states.h).
   void pack_blocks(const TileCode& code, const float* blocks, bfloat16* packed) const;
 };
 
 Layout dense_layout(const DenseForm& form, Tiles tiles);
-// Whether a layout is this form's.
+// Whether `layout` is this one.
 bool is_dense_layout(const Layout& layout, const DenseForm& form);
 
 }  // namespace ridgeline::device::tiles

@@ -6,8 +6,8 @@
 namespace ridgeline::device::tiles {
 namespace {
 
-// Rows of a unit, at most `most`, that leave the least work for an image: steps, and what it costs to fetch and store
-// the sums of each unit's products, in steps.
+// Rows of a unit, at most `most`, with the least work for an image: steps, and the cost of loading and storing the sums
+// of each unit's products, in steps.
 std::int64_t best_rows(std::int64_t height, std::int64_t pitch, std::int64_t most) {
   constexpr std::int64_t kSums = 3;
   const auto work = [&](std::int64_t rows) {
@@ -21,7 +21,7 @@ std::int64_t best_rows(std::int64_t height, std::int64_t pitch, std::int64_t mos
   return best;
 }
 
-// The part with the taps of its first rows alone, as many as the next result's are below. All taps, if rows of taps
+// The part with only the taps of its first rows, as many as the next result is further down. All taps, if rows of taps
 // are apart or those of a result do not reach into the next one's.
 Part first_taps(const Part& part) {
   const std::int64_t begin = part.taps.front().at[0], end = part.taps.back().at[0], stride = part.in_step[0];
@@ -96,7 +96,7 @@ GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int6
   }
   image_blocks_ = blocks_of(out_.count, images_);
   // One line more: the blocks of a pair of pixels are written side by side, and at distances of many even lines all
-  // would want the same places of the first cache.
+  // would map to the same sets of the first-level cache.
   column_values_ = images_ * image_values() + kTileDepth;
   for (const Place& place : places_) {
     taps_at_.push_back(static_cast<std::int64_t>(place.plane) * plane_values() +
@@ -109,8 +109,8 @@ GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int6
   }
 }
 
-// Where a row of pixels for the taps of a column begins in a plane that was made for those of `plane_column`, if it is
-// there: at a pair, and what it reads behind the row's end, zeros, are zeros in the next row too.
+// Where a row of pixels for the taps of a column begins in a plane that was made for those of `plane_column`, if it
+// can: it begins at a pair, and the zeros that it reads after the row's end are zeros in the next row too.
 std::optional<std::int64_t> GradientUnits::shared_pixel(std::int64_t plane_column, std::int64_t column) const {
   const std::int64_t step = part_.in_step[1], apart = column - plane_column;
   if (apart < 0 || apart % (2 * step) != 0) return std::nullopt;
@@ -174,7 +174,7 @@ void GradientUnits::stage_image(const TileCode& code, const bfloat16* x, const U
     } else {
       stage_taps(code, x, unit.image + image, unit, group * channels_ + first, n, to);
     }
-    // Steps read what lies behind the last row, against zeros of dy.
+    // Steps read values after the last row, against zeros of dy.
     for (std::int64_t block = 0; block * kTileColumns < n; ++block) {
       for (std::size_t plane = 0; plane < planes_.size(); ++plane) {
         const std::int64_t used = (unit.rows + span_) * pitch() / 2 * kTileDepth;
@@ -205,7 +205,7 @@ LinesAhead GradientUnits::image_lines(const bfloat16* x, const Unit& unit, std::
   return pixel_lines(x, in_, from, to, group * channels_ + first, n, then);
 }
 
-// By rows: the first cache holds one for all planes and blocks of channels.
+// By rows: the first-level cache holds one for all planes and blocks of channels.
 void GradientUnits::stage_taps(const TileCode& code, const bfloat16* x, std::int64_t image, const Unit& unit,
                                std::int64_t channel, std::int64_t n, bfloat16* to) const {
   for (std::int64_t i = 0; i < unit.rows + span_; ++i, to += pitch() / 2 * kTileDepth) {
@@ -220,7 +220,7 @@ void GradientUnits::stage_taps(const TileCode& code, const bfloat16* x, std::int
   }
 }
 
-// Up to 32 channels of a row of the image, which may lie outside of it.
+// Up to 32 channels of a row of the image, which may be outside of it.
 void GradientUnits::stage_row(const TileCode& code, const bfloat16* x, std::int64_t image, std::int64_t row,
                               std::int64_t tap_column, std::int64_t channel, std::int64_t n, bfloat16* to) const {
   const std::int64_t step = part_.in_step[1], width = row >= 0 && row < in_.size[0] ? in_.size[1] : 0;

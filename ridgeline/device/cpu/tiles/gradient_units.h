@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/tiles/gradient_units.h
 //
-// The operands of a convolution's weight gradient, dw = sum over pixels of dy x, in the form of tiles. A unit is a run
+// The operands of a convolution's weight gradient, dw = sum over pixels of dy x, packed into tiles. A unit is a range
 // of rows of results: all rows of some images, or some rows of one. Its pixels are the depths of the products, so dy is
 // transposed into tiles of A (rows are filters) and pairs of pixels of x become rows of B, one plane for each column of
 // taps and each remainder of a tap's row by the stride; columns of taps that are an even number of results apart share
@@ -19,7 +19,7 @@ namespace ridgeline::device::tiles {
 
 class GradientUnits {
  public:
-  // At most `most_pixels` in a unit, where an image's row is not longer.
+  // A unit has at most `most_pixels`, unless an image's row is longer.
   GradientUnits(const Correlation& forward, bool patches, std::int64_t most_pixels);
 
   struct Unit {
@@ -28,24 +28,24 @@ class GradientUnits {
   std::int64_t count() const { return image_blocks_ * row_blocks_; }
   Unit unit(std::int64_t number) const;
 
-  // Steps of a product over a whole unit; the tiles of A of 16 filters lie one behind the other.
+  // Steps of a product over a whole unit; the tiles of A of 16 filters are contiguous.
   std::int64_t steps() const { return images_ * image_steps(rows_); }
   std::int64_t steps(const Unit& unit) const { return unit.images * image_steps(unit.rows); }
-  // Where each step's rows of B start.
+  // The offsets of each step's rows of B.
   const std::vector<std::int64_t>& b_offsets() const { return b_offsets_; }
 
   // Columns of the gradient at one tap, for one group: channels, or a patch. The columns of all taps are one row of the
   // gradient; the last patch may reach over its end.
   std::int64_t columns() const { return columns_; }
   std::int64_t taps() const { return static_cast<std::int64_t>(places_.size()); }
-  // Whether a whole block of 32 channels, which is interleaved mixed (tiles.h).
+  // Whether it is a whole block of 32 channels, which is interleaved mixed (tiles.h).
   bool mixed(std::int64_t block) const { return !patches_ && (block + 1) * kBlock <= columns_; }
   std::int64_t columns_at(std::int64_t tap) const { return std::min(columns_, row_columns_ - tap * columns_); }
   std::int64_t row_columns() const { return row_columns_; }
   // Values of 16 columns over all planes and images of a unit, and where a tap begins in them.
   std::int64_t column_values() const { return column_values_; }
   std::int64_t tap_at(std::int64_t tap) const { return taps_at_[static_cast<std::size_t>(tap)]; }
-  // All taps, those of a plane one behind the other: they read nearly the same rows of B.
+  // All taps, those of a plane consecutively: they read nearly the same rows of B.
   const std::vector<std::int64_t>& taps_by_plane() const { return taps_by_plane_; }
   // Room for unfinished work.
   std::int64_t spare_values() const;
@@ -61,7 +61,7 @@ class GradientUnits {
   void stage_image(const TileCode& code, const bfloat16* x, const Unit& unit, std::int64_t group, std::int64_t first,
                    std::int64_t n, bfloat16* spare, bfloat16* to) const;
 
-  // What stage_gradient and stage_image read for a unit; `then`: what is fetched behind it.
+  // What stage_gradient and stage_image read for a unit; `then`: what is prefetched after it.
   LinesAhead gradient_lines(const bfloat16* dy, const Unit& unit, std::int64_t first, std::int64_t filters) const;
   LinesAhead image_lines(const bfloat16* x, const Unit& unit, std::int64_t group, std::int64_t first, std::int64_t n,
                          const LinesAhead* then) const;

@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/tiles/halves.h
 //
 // f32 operands on bf16 tiles: a value is the sum of two bf16, its high and its low half, and a product of two values is
-// high high + high low + low high. What is left out, low low, is at most 2^-16 of it. Pixels and weights carry their
+// high high + high low + low high. The omitted term, low low, is at most 2^-16 of it. Pixels and weights carry their
 // low halves as further channels.
 #pragma once
 
@@ -9,24 +9,24 @@
 
 namespace ridgeline::device::tiles {
 
-// Channels of one half: whole tiles, zeros behind the last.
+// Channels of one half: whole tiles, padded with zeros.
 inline std::int64_t half_channels(std::int64_t channels) { return round_up(channels, kTileDepth); }
 inline std::int64_t both_halves(std::int64_t channels) { return 2 * half_channels(channels); }
 
-// Rows of `length` values as rows of both halves, one behind the other. Uses the compute team.
+// Splits rows of `length` values into rows of the high half followed by the low one. Uses the compute team.
 void split_rows(const TileCode& code, const float* from, std::int64_t rows, std::int64_t length, bfloat16* to);
-// n values, the halves apart. Uses the compute team.
+// Splits n values, the halves in separate arrays. Uses the compute team.
 void split_values(const TileCode& code, const float* from, std::int64_t n, bfloat16* high, bfloat16* low);
 
-// Why operands are not taken: all are f32, and what a sum runs over at a tap fills a tile.
+// A refusal unless all operands are f32 and the depth of a sum at one tap fills a tile.
 std::optional<Refusal> refuse_halves(std::initializer_list<const ValueType*> types, std::int64_t depth);
 
-// The choice, but a refusal of a kernel with so few products a value that is read or written that the library is
-// faster: splitting takes longer than multiplying. x and y are image and result, or the gradients in their places.
+// The choice, or a refusal if there are so few products per value read or written that the library is faster, because
+// splitting takes longer than multiplying. x and y are image and result, or the gradients in their places.
 KernelChoice unless_few(KernelChoice choice, const ValueType& x, const ValueType& w, const ValueType& y,
                         std::int64_t least);
 
-// "own conv2d amx bf16x3", and that it is one of these.
+// Names the kernel "own conv2d amx bf16x3" and marks it as one of these.
 void name_halves(Kernel& kernel, const KernelRequest& request, Tiles tiles);
 
 }  // namespace ridgeline::device::tiles

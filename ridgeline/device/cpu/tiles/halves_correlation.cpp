@@ -12,8 +12,8 @@ namespace {
 // weights are split in each call.
 class HalvesKernel final : public Kernel {
  public:
-  // `channels` of a pixel that is read, before it is split. Of the gradient of the image, weights are turned: their
-  // filters are depths.
+  // `channels` of a pixel that is read, before it is split. For the gradient of the image, weights are transposed:
+  // their filters are depths.
   HalvesKernel(const Correlation& correlation, const WeightsForm& form, std::int64_t channels, Tiles tiles, bool relu)
       : code_(tile_code(tiles)),
         form_(form),

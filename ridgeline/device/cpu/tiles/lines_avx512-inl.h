@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/tiles/lines_avx512-inl.h
 //
-// What products of the machine's bf16 instructions do with lines of sums beside multiplying. Included only where the
+// How products by the machine's bf16 instructions handle lines of sums while multiplying. Included only where the
 // compiler's target is AVX-512; <immintrin.h> stands above.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ridgeline::device::tiles {
 
-// From the second cache, to be written.
+// Prefetches lines from the second-level cache for writing.
 [[gnu::always_inline]] inline void fetch_lines(const float* from, std::int64_t lines) {
   for (std::int64_t line = 0; line < lines; ++line) __builtin_prefetch(from + line * 16, 1, 3);
 }

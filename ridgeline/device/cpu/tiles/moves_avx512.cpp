@@ -7,8 +7,8 @@
 #include "ridgeline/device/cpu/tiles/tiles.h"
 
 // The moves of the implementations that multiply by the machine's bf16 instructions. What follows is compiled for
-// AVX-512 with bf16, and runs only where the instruction set in force has it. Nothing that other files share may be
-// compiled so, hence the includes stand above.
+// AVX-512 with bf16, and runs only where the active instruction set has it. Nothing that other files share may be
+// compiled so, hence the includes come before.
 #pragma GCC push_options
 #pragma GCC diagnostic ignored "-Wuninitialized"  // false, in gcc 12's own headers (gcc bug 105593)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -43,7 +43,7 @@ __mmask32 opens_gate(__m512i bf16) {
   return _mm512_mask_cmpgt_epi16_mask(not_small, bf16, _mm512_set1_epi16(-0x0080));
 }
 
-// Leaves 0 where a gate is at most 0, or subnormal.
+// Writes 0 where a gate is at most 0, or subnormal.
 [[gnu::always_inline]] inline void pass_gate(const bfloat16* gate, std::int64_t n, __m512& low, __m512& high) {
   const __mmask32 open = opens_gate(_mm512_maskz_loadu_epi16(first32(n), gate));
   low = _mm512_maskz_mov_ps(static_cast<__mmask16>(open), low);
@@ -58,7 +58,7 @@ __mmask32 opens_gate(__m512i bf16) {
   if (n > 16) high = _mm512_maskz_mov_ps(open(gate + 16, n - 16), high);
 }
 
-// Puts the columns of a block that was interleaved mixed in their own order.
+// Restores the order of the columns of an interleaved block.
 [[gnu::always_inline]] inline void order_columns(__m512& low, __m512& high) {
   const __m512i first = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
   const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(8));
@@ -93,7 +93,8 @@ template <class To, class Store>
   }
 }
 
-// What most rows are: 32 columns in their own order, nothing added. With that known a row takes 2.2 ns instead of 3.8.
+// The usual row: 32 columns in their own order, nothing added. Known at compile time, a row takes 2.2 ns instead of
+// 3.8.
 template <bool kBias, bool kRelu, bool kGate>
 void finish_whole(const TileResult& r) {
   const __m512 zero = _mm512_setzero_ps();
@@ -305,8 +306,8 @@ void pair_parts(const bfloat16* from, std::int64_t pair_step, std::int64_t pairs
   }
 }
 
-// 32 rows of 8 values become 8 rows of 32. Lane l of r[j] is row 8 l + j, brought there by loads; what is left is the
-// same in each lane, by halves.
+// 32 rows of 8 values become 8 rows of 32. Lane l of r[j] is row 8 l + j, brought there by loads; the rest is the same
+// in each lane, by halves.
 template <class Load>
 [[gnu::always_inline]] inline void transpose_eight(const bfloat16* const* rows, const Load& load, bfloat16* to) {
   __m512i r[8], u[8];
@@ -396,7 +397,7 @@ void add_products(const float* c, std::int64_t parts, std::int64_t part_step, bo
   }
 }
 
-// Columns of so many vectors side by side: each addition waits for the one of the row before.
+// So many vectors of columns at a time: each addition waits for the one of the row before.
 template <int Vectors>
 void add_columns(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums) {
   __mmask16 left[Vectors];

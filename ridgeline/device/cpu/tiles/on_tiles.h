@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/tiles/on_tiles.h
 //
-// The kernels of this folder on the tiles that the caller names; scalar ones run on every machine. table.cpp has those
-// of tile registers and of dot products as entries; docs/device-tiles.md has the layouts, errors and measurements.
+// The kernels of this folder on given tiles; scalar ones run on every machine. table.cpp has those of tile registers
+// and of dot products as entries; docs/device-tiles.md has the layouts, errors and measurements.
 #pragma once
 
 #include "ridgeline/device/cpu/tiles/tiles.h"
@@ -13,7 +13,7 @@ using KernelOnTiles = KernelChoice(const KernelRequest& request, Tiles tiles);
 
 KernelOnTiles make_forward, make_pooled_forward, make_backward_data, make_pooled_backward_data, make_backward_weights,
     make_pooled_backward_weights;
-// Strided first layers, alone and with the max_pool behind them.
+// Strided first layers, alone and with the max_pool after them.
 KernelOnTiles make_blocks_forward, make_pooled_blocks_forward;
 KernelOnTiles make_dense_forward, make_dense_backward_data, make_dense_backward_weights, make_dense_update;
 // f32 values as sums of two bf16 (halves.h).

@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/tiles/peak.h
 //
-// The limit of the tile kernels, measured: products of random tiles from the first cache, on all threads of the compute
-// team. Only where the instruction set in force has these tiles.
+// Measures the limit of the tile kernels: products of random tiles from the first cache, on all threads of the compute
+// team. Only if the active instruction set has these tiles.
 #pragma once
 
 #include "ridgeline/device/cpu/tiles/tiles.h"

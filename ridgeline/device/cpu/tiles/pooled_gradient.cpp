@@ -18,7 +18,7 @@ PooledGradient::PooledGradient(const Attributes& attributes, const ValueType& im
       pooled_{pool_.n, {pool_.oh, pool_.ow}, pool_.c},
       columns_(covering_columns(pool_)) {}
 
-// The rows of windows that reach into the rows of the image, all of one image or of whole ones.
+// The rows of windows that overlap the rows of the image, which are of one image or of complete ones.
 Pair PooledGradient::windows(const Pair& rows) const {
   const std::int64_t last = rows[1] - 1;
   const Covering top(rows[0] % pool_.h, pool_.sh, pool_.top, pool_.kh, pool_.oh);

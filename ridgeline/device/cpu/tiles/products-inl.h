@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/tiles/products-inl.h
 //
 // The product of up to 2 x 2 tiles, written once over a set of tile registers: 0 to 3 hold the sums, 4 and 5 A, 6 and 7
-// B. Each of A and B is loaded once a step and used twice, which is what eight registers allow; loads in front of the
-// products, which is up to a tenth faster than as they are needed. Sums of an earlier
+// B. Each of A and B is loaded once per step and used twice, which is what eight registers allow; loads come before the
+// products, which is up to a tenth faster than loading on demand. Sums of an earlier
 // product are added to memory by the vector units, which have nothing else to do.
 #pragma once
 
@@ -60,7 +60,7 @@ void multiply_tiles(const TileProduct& p) {
       t.stay_awake();
     }
   };
-  // The last step stores sums between its products: behind them all, the next product's loads would wait for the
+  // The last step stores sums between its products: after all of them, the next product's loads would wait for the
   // stores.
   for (std::int64_t i = 0; i + 1 < p.steps; ++i) step(i, std::false_type());
   if (p.steps > 0) {

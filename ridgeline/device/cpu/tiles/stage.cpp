@@ -35,7 +35,7 @@ Stage::Stage(const Correlation& correlation, const Part& part, bool patches)
     places_[i].at = {quotients[i][0] - first_[0], quotients[i][1] - first_[1]};
   }
   span_ = {last[0] - first_[0], last[1] - first_[1]};
-  // A result reads up to span columns to its right. Where that leaves the row it must meet the zeros with which the
+  // A result reads up to span columns to its right. Where that leaves the row it must read the zeros with which the
   // next one begins, and no row may lose pixels.
   const std::int64_t wanted = part.size[1] + span_[1];
   const std::int64_t zeros = std::max<std::int64_t>(0, -first_[1]);
@@ -53,7 +53,7 @@ bool Stage::needless(const Correlation& c) {
          c.in_channels() % kTileDepth == 0 && c.in.count * c.in.size[0] * c.in.size[1] >= kTileRows;
 }
 
-// Behind the last row come zeros for its last results, and room for the tile that the last result begins.
+// The last row is followed by zeros for its last results, and room for the tile that the last result begins.
 std::int64_t Stage::plane_values(std::int64_t rows) const {
   return ((rows + span_[0]) * pitch_ + span_[1] + kTileRows) * pixel_;
 }
@@ -77,7 +77,7 @@ std::vector<std::int64_t> Stage::step_offsets(std::int64_t rows) const {
   return offsets;
 }
 
-// Of a row that is no value. Channels that nothing is made of are zeros as far as tiles read them.
+// Channels without values are zeros as far as tiles read them.
 void Stage::make_pixels(const TileCode& code, std::int64_t row, std::int64_t column, std::int64_t pixels,
                         std::int64_t group, bfloat16* to) const {
   if (channels_ != depths_) clear(to, pixels * pixel_);
@@ -95,7 +95,7 @@ void Stage::make(const TileCode& code, const bfloat16* in, std::int64_t image, s
     bfloat16* out = to;
     to += plane_values(room);
     const std::int64_t step = part_.in_step[1];
-    // The columns of the plane that lie in the image.
+    // The columns of the plane that are in the image.
     const std::int64_t left = std::clamp<std::int64_t>(-first_[1], 0, pitch_);
     const std::int64_t right = std::clamp(blocks_of(in_.size[1] - plane[1], step) - first_[1], left, pitch_);
     for (std::int64_t i = 0; i < rows + span_[0]; ++i, out += pitch_ * pixel_) {

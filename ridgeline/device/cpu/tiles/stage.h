@@ -1,9 +1,9 @@
 // ridgeline/device/cpu/tiles/stage.h
 //
-// Pixels of an image brought into a form in which every tile of A lies at constant distances: planes with zeros around
-// the image and whole tiles of channels, one for each remainder of a tap's position by the stride. The 16 results of a
-// tile read, for a tap, the 16 consecutive pixels at that tap's offset. Rows follow each other without a gap but the
-// zeros that both sides share: between them lie results that nobody wants, and a row of results is `pitch` long.
+// Copies pixels of an image so that every tile of A is at constant distances: into planes with zeros around the image
+// and whole tiles of channels, one plane for each remainder of a tap's position by the stride. For a tap, the 16
+// results of a tile read the 16 consecutive pixels at that tap's offset. Rows follow each other with only the zeros
+// between them that both sides share: results at these positions are unused, and a row of results is `pitch` long.
 #pragma once
 
 #include "ridgeline/device/cpu/tiles/patches.h"
@@ -14,17 +14,17 @@ class Stage {
  public:
   Stage(const Correlation& correlation, const Part& part, bool patches);
 
-  // True where the image itself is such a plane: one tap, in place, over whole tiles of channels.
+  // True if the image itself is such a plane: one tap, at offset 0, over whole tiles of channels.
   static bool needless(const Correlation& correlation);
 
-  // Results of a row, with those that nobody wants.
+  // Results of a row, with the unused ones.
   std::int64_t pitch() const { return pitch_; }
-  // Values of a staged pixel, and of all of an image for so many rows of results.
+  // Values of a staged pixel, and of a whole image for `rows` rows of results.
   std::int64_t pixel() const { return pixel_; }
   std::int64_t image_values(std::int64_t rows) const;
-  // Room for unfinished work beside them.
+  // Additional room for work in progress.
   std::int64_t spare_values(std::int64_t rows) const { return made_ ? made_->padded_values(rows) : 0; }
-  // Offsets of the steps of a product, tap by tap, for so many rows of results.
+  // Offsets of the steps of a product, tap by tap, for `rows` rows of results.
   std::vector<std::int64_t> step_offsets(std::int64_t rows) const;
 
   // Rows [first, first + rows) of an image's results and one group. `room` is that of step_offsets, at least `rows`.

@@ -6,8 +6,8 @@
 #include "ridgeline/device/cpu/tiles/tiles.h"
 
 // What follows is compiled for AVX-512, and runs only where the instruction set in force is amx. Nothing that other
-// files share may be compiled so, hence the includes stand above, but for the product, whose templates are over a type
-// of this file alone.
+// files share may be compiled so, hence the includes are above, except the product, whose templates are over a type of
+// this file alone.
 #pragma GCC push_options
 #pragma GCC diagnostic ignored "-Wuninitialized"  // false, in gcc 12's own headers (gcc bug 105593)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -19,7 +19,7 @@
 namespace ridgeline::device::tiles {
 namespace {
 
-// The processor's tile registers. In assembler: gcc 12's own functions want the option for tiles on the whole file.
+// The processor's tile registers. In assembler: gcc 12's own functions need the option for tiles on the whole file.
 class AmxRegisters {
  public:
   template <int N>
@@ -38,7 +38,7 @@ class AmxRegisters {
   [[gnu::always_inline]] void add_lines(const float* from, float* onto, std::int64_t lines, bool add) {
     add_sum_lines(from, onto, lines, add);
   }
-  // One addition of whole vectors. Their unit goes to sleep after 0.9 us without work, and the store of a tile, which
+  // One addition of whole vectors. Their unit powers down after 0.9 us without work, and the store of a tile, which
   // goes through it, then waits 0.3 us for it (measured; only this and stores of tiles keep it awake).
   [[gnu::always_inline]] void stay_awake() {
     __m512 zero = _mm512_setzero_ps();

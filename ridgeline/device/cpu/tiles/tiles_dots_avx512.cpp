@@ -4,8 +4,8 @@
 
 #include "ridgeline/device/cpu/tiles/tiles.h"
 
-// What follows is compiled for AVX-512 with bf16, and runs only where the instruction set in force has it. Nothing that
-// other files share may be compiled so, hence the includes stand above.
+// What follows is compiled for AVX-512 with bf16, and runs only where the active instruction set has it. Nothing that
+// other files share may be compiled so, hence the includes come before.
 #pragma GCC diagnostic ignored "-Wuninitialized"  // false, in gcc 12's own headers (gcc bug 105593)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC push_options
@@ -21,7 +21,7 @@ namespace {
 // rows at a time would read B less often, but 16 sums already hide the latency of the products.
 constexpr int kGroupSums = 16;
 
-// A turned tile: the pairs of its rows lie side by side.
+// A transposed tile: the pairs of its rows are contiguous.
 template <int Rows>
 class TurnedRowsOfA {
  public:
@@ -38,7 +38,7 @@ class TurnedRowsOfA {
   const bfloat16* first_;
 };
 
-// Where rows of a group lie: x86 adds one, two or four times a distance to an address for nothing.
+// Addresses of the rows of a group: x86 adds one, two or four times a distance to an address at no cost.
 template <int Rows>
 class RowsOfA {
  public:
@@ -119,7 +119,8 @@ void multiply_dots(const TileProduct& p) {
 
 void add_dot_tiles(const float* earlier, float* onto, bool add) { add_sum_lines(earlier, onto, 4 * kTileRows, add); }
 
-// TileMoves::transpose, turned: 32 rows become 16 of pairs, with a fourth of the moves that turning them takes.
+// TileMoves::transpose for transposed tiles: 32 rows become 16 of pairs, with a fourth of the moves of a real
+// transpose.
 void pair_depths(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to) {
   const auto there = static_cast<__mmask16>(length >= kTileRows ? 0xffff : (1u << length) - 1);
   const auto load = [&](const bfloat16* row) __attribute__((always_inline)) {

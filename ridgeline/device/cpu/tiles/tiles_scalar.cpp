@@ -11,7 +11,7 @@ namespace {
 float flushed(float x) { return x > -0x1p-126f && x < 0x1p-126f ? x * 0.0f : x; }
 
 // Tiles as arrays, with the sums in the order in which the machine makes them: the even and the odd depths of a step
-// apart, both together, then onto the sum.
+// separately, both together, then onto the sum.
 class ScalarRegisters {
  public:
   template <int N>
@@ -64,7 +64,7 @@ void nothing() {}
 float wide(bfloat16 value) { return to_float(value); }
 float wide(float value) { return value; }
 
-// Where column `i` of a block lies when it is interleaved mixed: its tile, and the column in it.
+// Where column `i` of a block is after interleaving: its tile, and the column in it.
 std::int64_t mixed_tile(std::int64_t i) { return i / 4 % 2; }
 std::int64_t mixed_column(std::int64_t i) { return i / 8 * 4 + i % 4; }
 

@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/tiles/unpool_avx512-inl.h
 //
-// The move that makes rows of max pooling's gradient (TileMoves::unpool) by AVX-512 with bf16. Included only where that
-// is the compiler's target; <immintrin.h> stands above.
+// The move that computes rows of max pooling's gradient (TileMoves::unpool) by AVX-512 with bf16. Included only where
+// that is the compiler's target, after <immintrin.h>.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ridgeline::device::tiles {
 
-// What 32 channels of a window, or `channels` of them, give to the pixel at a position.
+// The contributions of 32 channels of a window, or of `channels` of them, to the pixel at a position.
 template <bool kWhole>
 [[gnu::always_inline]] inline __m512i chosen(const bfloat16* dy, const std::uint8_t* index, std::int64_t tap,
                                              __mmask32 channels) {
@@ -64,7 +64,7 @@ template <int kRows, int kColumns>
 
 template <int kRows>
 inline void unpool_row(const PooledRow& row, std::int64_t channels, bfloat16* to, std::int64_t to_step) {
-  const PooledRow w = row;  // its own, so that stores cannot change it
+  const PooledRow w = row;  // a copy, so that stores cannot change it
   std::int64_t tap = w.tap;
   for (const auto& [left, right] : w.columns) {
     const std::int64_t at = left * w.pixel_step, here = tap - left * w.column_taps;

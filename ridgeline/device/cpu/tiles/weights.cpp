@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kRun = 512;  // channels that are rounded at a time: 32 rows of them stay in the first cache
 
-// `count` rows of `n` bf16 values: where they lie, or rounded in `room`, which has rows of kRun values.
+// `count` rows of `n` bf16 values: in place, or rounded in `room`, which has rows of kRun values.
 struct Rows {
   const bfloat16* at;
   std::int64_t step;
@@ -21,14 +21,14 @@ Rows rows_of(const TileCode& code, const float* from, std::int64_t step, std::in
              bfloat16* room) {
   constexpr std::int64_t kLine = 16;
   for (std::int64_t row = 0; row < count; ++row, from += step) {
-    // Runs this short are not fetched ahead by the processor: behind each lies that of the next tap.
+    // Runs this short are not prefetched by the processor: each is followed by that of the next tap.
     for (std::int64_t i = n; i < 2 * n; i += kLine) __builtin_prefetch(from + i, 0, 2);
     code.round(from, n, room + row * kRun);
   }
   return {room, kRun};
 }
 
-// One block of columns at one tap: columns are rows of the plain weights, pairs of depths lie side by side in them.
+// One block of columns at one tap: columns are rows of the plain weights, pairs of depths are contiguous in them.
 template <class From>
 void pack_filters(const WeightsForm& f, const TileCode& code, std::int64_t group, std::int64_t block, std::int64_t tap,
                   const From* plain, bfloat16* packed) {
@@ -49,7 +49,7 @@ void pack_filters(const WeightsForm& f, const TileCode& code, std::int64_t group
   }
 }
 
-// One chunk of depths at one tap: depths are rows, columns lie side by side.
+// One chunk of depths at one tap: depths are rows, columns are contiguous.
 template <class From>
 void pack_channels(const WeightsForm& f, const TileCode& code, std::int64_t group, std::int64_t chunk, std::int64_t tap,
                    const From* plain, bfloat16* packed) {

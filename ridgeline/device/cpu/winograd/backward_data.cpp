@@ -8,7 +8,7 @@
 namespace ridgeline::device::winograd {
 namespace {
 
-// dx is the correlation of dy with the filters turned by half a turn.
+// dx is the correlation of dy with the filters rotated by 180 degrees.
 template <class Pixel>
 class BackwardDataKernel final : public Kernel {
  public:
@@ -44,7 +44,7 @@ class BackwardDataKernel final : public Kernel {
   std::vector<Part> parts_;
 };
 
-// Whether each panel's results are near the core when they are written, in all regions.
+// Whether each panel's results are in the cache when they are written, in all regions.
 bool results_are_near(const Task& task) {
   const std::int64_t filters = task.convolution.filters();
   return std::all_of(task.regions.begin(), task.regions.end(), [&](const Region& region) {
@@ -63,7 +63,7 @@ KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) 
   const auto task = backward_data_task(request, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
   const Task& made = std::get<Task>(task);
-  // Measured: what the gate else drives out of the second cache costs more than relu_grad by itself.
+  // Measured: otherwise the gate evicts so much of the second-level cache that it costs more than a separate relu_grad.
   if (request.inputs.size() == 3 && !results_are_near(made))
     return Refusal{"a gate, and so many channels that results are far from the core before they can pass it"};
   return kernel_for<BackwardDataKernel>(request, Pass::backward_data, made, request);

@@ -17,7 +17,7 @@ constexpr std::int64_t kDepthStep = 96;  // tiles summed in registers before the
 
 std::int64_t pieces_of(std::int64_t n, std::int64_t piece) { return (n + piece - 1) / piece; }
 
-// How the tiles of a region are cut.
+// How the tiles of a region are divided.
 struct Cut {
   std::int64_t parts = 1;  // with sums of their own
   std::int64_t block = 0;  // tiles whose products are added at a time, whole chunks of them
@@ -25,8 +25,8 @@ struct Cut {
 };
 
 // Each block reads and writes all of dU, so larger blocks for a larger one, and for a larger team, whose threads wait
-// for each other twice a block; V and Z should stay in the last cache. A dU that fits a core's own cache beside 48
-// tiles is summed in parts, where there are tiles enough. For `team`: team_shares.h.
+// for each other twice a block; V and Z should stay in the last-level cache. A dU that fits a core's own cache beside
+// 48 tiles is summed in parts, where there are enough tiles. For `team`: team_shares.h.
 Cut cut_of(const Convolution& convolution, const Region& region, std::int64_t team) {
   constexpr std::int64_t kMostChunk = 16;
   constexpr std::int64_t kNear = std::int64_t{320} << 10;  // floats
@@ -70,13 +70,13 @@ struct BiasSums {
 //   dU += Z^T V                  positions and panels dealt out
 // and at the end dw = G^T dU G. There is one dU, and every sum has one order.
 //
-// Where dU is small beside the tiles, as in a model's first layers, products are too short for what they read from the
-// other threads' caches. There the tiles are cut into parts, each done by one thread in blocks of its own and summed
-// apart, and the sums are added in order.
+// Where dU is small beside the tiles, as in a model's first layers, products are too short compared with their reads
+// from other threads' caches. There the tiles are divided into parts, each computed by one thread in its own blocks and
+// summed separately, and the sums are added in order.
 template <class Pixel>
 class RegionGradient {
  public:
-  // Reserves its memory in `scratch`, for a team of compute_threads(); sums are cut for `team`.
+  // Reserves its memory in `scratch`, for a team of compute_threads(); sums are divided for `team`.
   RegionGradient(const Convolution& convolution, const Region& region, std::int64_t team, Scratch& scratch)
       : convolution_(convolution),
         rule_(region.rule),
@@ -98,7 +98,7 @@ class RegionGradient {
     products_ = scratch.reserve(cut_.parts * form_.floats());
   }
 
-  // dw, or with `add` what is added to it; the sums of dy's pixels, chunk by chunk.
+  // dw, or with `add` a summand of it; the sums of dy's pixels, chunk by chunk.
   void run(const Pixel* x, const Pixel* dy, float* dw, bool add, float* bias_sums, float* scratch) const {
     reader_.prepare(scratch);
     const Operands from{x, dy, bias_sums};
@@ -137,7 +137,7 @@ class RegionGradient {
 
   // The blocks of one part, into its dU.
   void sum_part(const Operands& from, std::int64_t part, int thread, float* scratch) const {
-    // Whole chunks, so that each sum of dy is one part's.
+    // Full chunks, so that each sum of dy belongs to one part.
     const auto border = [&](std::int64_t i) {
       return std::min(tiles_.total(), chunks() * i / cut_.parts * cut_.chunk);
     };
@@ -179,7 +179,7 @@ class RegionGradient {
     }
   }
 
-  // Of a block: for each position its panels.
+  // For a block: the panels of each position.
   std::int64_t products() const { return rule_.positions() * form_.panels(); }
 
   // Products [begin, end) of the V and Z of `team`, into the dU of `part`.

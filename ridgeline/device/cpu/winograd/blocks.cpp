@@ -13,7 +13,7 @@ void copy(const Value* from, std::int64_t n, Value* to) {
   for (; n > 0; --n) *to++ = *from++;
 }
 
-// f(blocked index, plain index, values) for the runs of the weights that are contiguous in both forms.
+// f(blocked index, plain index, values) for the runs of the weights that are contiguous in both layouts.
 template <class Run>
 void for_each_run(const Blocks& b, std::int64_t filters, const Run& run) {
   for (std::int64_t k = 0; k < filters; ++k) {
@@ -41,7 +41,7 @@ void Blocks::gather(const Pixel* pixels, std::int64_t number, std::int64_t y, st
     Pixel* const row = to + i / stride * width * channels() + i % stride * row_values;
     const Pixel* const from = pixels + ((number * image.height + h) * image.width + first) * image.channels;
     const bool exists = h >= 0 && h < image.height;
-    // The tile on the right is read next, in more rows than the hardware follows.
+    // The tile on the right is read next, in more rows than the hardware prefetches.
     const Pixel* const behind = from + width * row_values;
     for (std::int64_t v = 0; v < width * row_values; v += line) __builtin_prefetch(behind + v, 0, 2);
     for (std::int64_t j = 0; j < width; ++j) {

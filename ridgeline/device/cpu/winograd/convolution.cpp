@@ -48,11 +48,11 @@ std::optional<Refusal> refuse_types(Pass pass, const ValueType& x, const ValueTy
   return Refusal{"f32 results of bf16 operands: Winograd kernels give the type that they read"};
 }
 
-// Time in units of one multiply-add at the vector units' peak, for one thread: estimates that decide which rule is used
-// and whether any. speeds.h has what they go by.
+// Time in units of one multiply-add at the vector units' peak, for one thread: estimates that decide whether and which
+// rule is used, by the numbers of speeds.h.
 class Estimate {
  public:
-  // Whether there are direct products of bf16 that are faster than those of f32.
+  // Whether direct products of bf16 are faster than those of f32.
   static bool narrow(DType dtype) { return dtype == DType::bf16 && bf16_products_rate() > 1; }
   // Of images of `dtype`.
   static double direct(const Convolution& c, Pass pass, DType dtype) {
@@ -77,7 +77,7 @@ class Estimate {
     return static_cast<double>(c.result.count * c.result.height * c.result.width * c.taps * c.taps) *
            static_cast<double>(c.image.channels * c.filters());
   }
-  // What direct kernels reach of the peak: `few` in weight gradients of images of few channels.
+  // The share of the peak that direct kernels reach: `few` in weight gradients of images of few channels.
   static double share(const Convolution& c, Pass pass, double few) {
     if (pass != Pass::backward_weights) return costs::kDirectShare;
     return c.image.channels < costs::kFewChannels ? std::min(costs::kMostOfFew, few) : costs::kDirectWeightsShare;
@@ -106,7 +106,7 @@ bool wanted(Sizes sizes, const Wish& wish) {
   return sizes.large == wish.m && sizes.small == (wish.n == 0 ? wish.m : wish.n);
 }
 
-// The cut with the least estimate; of equals the one with the smaller tiles and error. Empty where none is wanted.
+// The cut with the least estimate; of equals the one with the smaller tiles and error. Empty where none is allowed.
 std::vector<Region> choose_regions(const Convolution& convolution, Pass pass, const Wish& wish) {
   const Correlation shape = convolution.correlation(pass);
   std::vector<Region> best;

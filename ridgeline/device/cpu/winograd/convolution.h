@@ -29,26 +29,26 @@ struct Convolution {
   std::int64_t filters() const { return result.channels; }
   // Elements of the weights in blocks.
   std::int64_t blocked_weights() const { return filters() * blocks().wide() * blocks().wide() * channels(); }
-  // What the tiles of a pass are cut from, in blocks: the gradient of the image is the correlation of dy with the
-  // turned filters.
+  // The correlation that a pass divides into tiles, in blocks: the gradient of the image is the correlation of dy with
+  // the rotated filters.
   Correlation correlation(Pass pass) const;
 };
 
-// What the caller wants instead of the fastest: the tiles' sides, and kernels that are not known to be faster than the
-// library's.
+// Preferences of the caller other than the fastest: the tiles' sides, and kernels that are not known to be faster than
+// the library's.
 struct Wish {
-  int m = 0;  // 0: whichever are estimated to take the least time
+  int m = 0;  // 0: those with the least estimated time
   bool only_where_faster = true;
-  int n = 0;  // a second side, where tiles of m and of n rows and columns cover an image together
+  int n = 0;  // a second side, if tiles of m and of n rows and columns cover an image together
 };
 
-// What a kernel is made for. The regions cover every result once; they are done one after the other, so that their
-// scratch memory is the same.
+// What a kernel computes. The regions cover every result once; they are computed one after the other and share scratch
+// memory.
 struct Task {
   Convolution convolution;
   std::vector<Region> regions;
 
-  // Part(convolution, region, arguments, scratch) for each region, all from the same place in the scratch memory.
+  // Makes Part(convolution, region, arguments, scratch) for each region, all at the same place in the scratch memory.
   template <class Part, class... Arguments>
   std::vector<Part> parts(Scratch& scratch, const Arguments&... arguments) const {
     std::vector<Part> made;
@@ -63,11 +63,11 @@ struct Task {
   }
 };
 
-// A node over image x, weights w and result y (or the gradients in their places), or why no kernel takes it.
+// A node over image x, weights w and result y (or the gradients in their places), or the reason why no kernel takes it.
 std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, const ValueType& x, const ValueType& w,
                                     const ValueType& y, const Wish& wish);
 
-// The passes of a node, and their kernels; refused where they are not as wished.
+// The passes of a node, and their kernels; refused if they do not match the preferences.
 using WishedTask = std::variant<Task, Refusal>(const KernelRequest& request, const Wish& wish);
 WishedTask forward_task, backward_data_task, backward_weights_task;
 using WishedKernel = KernelChoice(const KernelRequest& request, const Wish& wish);

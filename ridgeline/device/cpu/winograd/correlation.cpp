@@ -11,7 +11,7 @@
 namespace ridgeline::device::winograd {
 namespace {
 
-// Pieces of memory that a product asks for beside its next operands: pixels of three tiles.
+// Pieces of memory that a product prefetches beside its next operands: pixels of three tiles.
 constexpr std::size_t kMostSoon = 3 * kMostPixels;
 
 }  // namespace
@@ -151,8 +151,8 @@ void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, co
       product.b = weights + position * distance + q * panel_floats;
       product.c = m + position * m_distance_ + panel * m_panel_;
       product.b_step = product.c_row = panel_;
-      // Meanwhile the next panel and the place of its results come near, and a share of the next position's tiles and
-      // of what is read when they are written.
+      // Meanwhile the next panel, the lines of its results, a share of the next position's tiles and the operands of
+      // their epilogue are prefetched.
       std::fill_n(next.begin(), 3, products::Lines{});
       const bool last_panel = panel + 1 == item.panels;
       const bool last_position = position + 1 == rule_.positions();
@@ -178,7 +178,7 @@ void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, co
   }
 }
 
-// Where the results of the item's tiles [begin, end) lie in an image of their shape; at most kMostSoon pieces.
+// Where the results of the item's tiles [begin, end) are in an image of their shape; at most kMostSoon pieces.
 template <class Pixel>
 std::size_t CorrelationCode<Pixel>::soon_lines(const Item& item, const Pixel* image, std::int64_t begin,
                                                std::int64_t end, products::Lines* lines) const {

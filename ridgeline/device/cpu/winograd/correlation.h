@@ -2,10 +2,10 @@
 //
 // The forward pass and the image's gradient are one computation: blocks of tiles, each on one thread:
 //   V = B^T in B    for each tile and channel
-//   M = V U         one matrix product a position
+//   M = V U one matrix product per position
 //   out = A^T M A   and the epilogue
-// Images are f32 or bf16, everything between is f32. Every sum over channels has one order, so the bits depend neither
-// on the blocks nor on the team.
+// Images are f32 or bf16, everything between is f32. Every sum over channels has a fixed order, so the bits depend
+// neither on the blocks nor on the team.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,21 @@ struct Ending {
   bool relu = false;
 };
 
-// Tiles of a block: as many as keep V and M near the core, more where transformed weights must come from far.
+// Tiles of a block: as many as keep V and M in the core's caches, more if transformed weights must come from memory.
 std::int64_t wanted_tiles(const WeightsForm& weights);
-// Whether V of so many tiles leaves room for one panel's M in the second cache: each panel is then finished before the
-// next one is made. Else M of all panels is made first, or V would come from the last cache for each.
+// Whether V of `tiles` tiles leaves room for one panel's M in the second-level cache: then each panel is finished
+// before the next one is computed. Else M of all panels is computed first, since V would come from the last-level cache
+// for each.
 bool panel_by_panel(Rule rule, std::int64_t tiles, std::int64_t channels);
 
-// Of one region.
+// Computes one region.
 template <class Pixel>
 class CorrelationCode {
  public:
   // Reserves its memory in `scratch`, for a team of compute_threads().
   CorrelationCode(const Convolution& convolution, const Region& region, Pass pass, Scratch& scratch);
 
-  // `weights` transformed: rows the channels of `in`, columns those of `out`.
+  // `weights` are transformed: rows are the channels of `in`, columns those of `out`.
   void run(const Pixel* in, const float* weights, Pixel* out, const Ending<Pixel>& ending, float* scratch) const;
 
  protected:
@@ -55,7 +56,7 @@ class CorrelationCode {
     std::int64_t channels;
     std::int64_t first_row;
   };
-  // Whose items have at most so many tiles, and all panels; 0: as run() wants them.
+  // Items have at most `item_tiles` tiles, and all panels; 0: as run() prefers.
   CorrelationCode(const Convolution& convolution, const Region& region, Pass pass, std::int64_t tiles,
                   Scratch& scratch);
   void choose_blocks(std::int64_t threads);
@@ -63,7 +64,7 @@ class CorrelationCode {
   float* v_of(int thread, float* scratch) const { return scratch + v_ + thread * rule_.positions() * v_distance_; }
   float* m_of(int thread, float* scratch) const { return scratch + m_ + thread * rule_.positions() * m_distance_; }
   void read_tiles(const Item& item, int thread, const Pixel* in, float* scratch, float* v) const;
-  // `soon`: an image that is read where the results lie, or null.
+  // `soon`: an image that is read at the results' places, or null.
   void multiply_tiles(const Item& item, const float* v, const float* weights, const Pixel* soon, float* m) const;
   std::size_t soon_lines(const Item& item, const Pixel* image, std::int64_t begin, std::int64_t end,
                          products::Lines* lines) const;

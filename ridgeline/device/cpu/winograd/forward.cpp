@@ -50,7 +50,7 @@ class ForwardKernel final : public Kernel {
   std::vector<Part> parts_;
 };
 
-// And pools the result.
+// The same, and pools the result.
 template <class Pixel>
 class PooledForwardKernel final : public Kernel {
  public:
@@ -104,7 +104,7 @@ KernelChoice make_pooled_forward(const KernelRequest& request, const Wish& wish)
   const PooledNode node(request);
   const auto task = task_over(request, node.image, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
-  // A thread does an image as a whole.
+  // A thread processes complete images.
   const std::int64_t images = node.pool.n, threads = compute_threads();
   if (threads > 1 && images < 4 * threads) {
     return Refusal{std::to_string(images) + " images for " + std::to_string(threads) +

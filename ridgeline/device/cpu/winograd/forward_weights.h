@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/winograd/forward_weights.h
 //
-// Brings plain weights [K,R,S,C] of f32 or bf16 into the form that the forward pass multiplies, by blocks of pixels
-// where there are strides. Belongs to one kernel.
+// Transforms plain weights [K,R,S,C] of f32 or bf16 for the forward pass, by blocks of pixels if there are strides.
+// Belongs to one kernel.
 #pragma once
 
 #include "ridgeline/device/cpu/winograd/convolution.h"
@@ -20,7 +20,7 @@ class ForwardWeights {
         blocked_(blocks_.stride > 1 ? scratch.reserve(convolution.blocked_weights()) : -1),
         transformed_(scratch.reserve(weights_.forward_form().floats())) {}
 
-  // Transformed; by the compute team.
+  // Returns the transformed weights; uses the compute team.
   const float* make(const Pixel* weights, float* scratch) const {
     if (blocked_ >= 0) {
       auto* const in_blocks = reinterpret_cast<Pixel*>(scratch + blocked_);
@@ -34,7 +34,7 @@ class ForwardWeights {
  private:
   WeightsCode weights_;
   Blocks blocks_;
-  std::int64_t blocked_;  // the weights in blocks, where there are any
+  std::int64_t blocked_;  // the weights in blocks, if there are strides
   std::int64_t transformed_;
 };
 

@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/winograd/reader.h
 //
-// Gives a thread the pixels of one tile: where they lie in the image, or gathered into blocks.
+// Gives a thread the pixels of one tile: in place in the image, or gathered into blocks.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace ridgeline::device::winograd {
 
 class TileReader {
  public:
-  // Reserves a row of zeros, and a tile's blocks for each thread where pixels are read in blocks.
+  // Reserves a row of zeros, and a tile's blocks for each thread if pixels are read in blocks.
   TileReader(const Convolution& convolution, const Region& region, Pass pass, std::int64_t threads, Scratch& scratch)
       : tiles_(convolution.correlation(pass), region),
         rule_(region.rule),
@@ -23,7 +23,7 @@ class TileReader {
         block_floats_(rule_.positions() * round_up(blocks_.channels(), kLineFloats)),
         buffers_(in_blocks_ ? scratch.reserve(threads * block_floats_) : 0) {}
 
-  // Once before the first tile is read.
+  // Call once before the first tile is read.
   void prepare(float* scratch) const { std::fill_n(scratch + zeros_, width_, 0.0f); }
 
   // Zeros for every channel and filter.
@@ -32,7 +32,7 @@ class TileReader {
     return reinterpret_cast<const Pixel*>(scratch + zeros_);
   }
 
-  // The height x width pixels that tile t reads, of f32 or bf16; gathered ones stay until the thread's next call.
+  // The height x width pixels that tile t reads, of f32 or bf16; gathered ones are valid until the thread's next call.
   template <class Pixel>
   void read(std::int64_t t, int thread, const Pixel* in, float* scratch, const Pixel** pixels) const {
     if (!in_blocks_) {

@@ -19,7 +19,7 @@ struct Matrix {
   double at[Rows][Columns];
 };
 
-// The finite points for each alpha - 1. They decide the error: chosen by measurement among numbers with few bits, so
+// The finite points for each alpha - 1. They determine the error: chosen by measurement among numbers with few bits, so
 // that A and B are exact in f32. Pairs +p, -p are adjacent, which halves the arithmetic (see fold_pairs).
 template <int N>
 constexpr std::array<double, N> points() {
@@ -84,8 +84,8 @@ constexpr Matrix<Columns, Rows> transpose(const Matrix<Rows, Columns>& m) {
   return t;
 }
 
-// A one-dimensional transform. Expanding ones go to the points (their rows are points), contracting ones come from
-// them (their columns are points); `kMatrix` is folded.
+// A one-dimensional transform. Expanding ones map to the points (their rows are points), contracting ones from them
+// (their columns are points); `kMatrix` is folded.
 template <int Rows, int Columns, bool Expand>
 struct Transform {
   static constexpr int kRows = Rows;

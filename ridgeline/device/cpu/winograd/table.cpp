@@ -14,8 +14,8 @@ KernelChoice where_faster(const KernelRequest& request) {
   return kMake(request, {});
 }
 
-// Or, where a direct convolution is faster, over f32 alone, the best there is. bf16 goes to f32 kernels between
-// conversions then.
+// Or, where a direct convolution is faster, in f32 only, the best rule. bf16 then goes to f32 kernels between
+// conversions.
 template <WishedKernel* kMake>
 KernelChoice wherever_it_can(const KernelRequest& request) {
   KernelChoice choice = kMake(request, {});
@@ -32,7 +32,7 @@ double share(const KernelRequest& request) {
   return std::holds_alternative<Task>(kTask(request, {})) ? 1 : speeds::kWinograd.elsewhere;
 }
 
-// Fewer multiplications, larger rounding errors. The choice of a rule knows the length of vectors.
+// Fewer multiplications, larger rounding errors. The choice of a rule depends on the vectors' length.
 constexpr KernelEntry entry(std::string_view op, KernelFactory* factory, KernelShare* share = nullptr) {
   return own_entry(op, "winograd", factory,
                    {.storage = kFloatOrHalf,
@@ -43,7 +43,7 @@ constexpr KernelEntry entry(std::string_view op, KernelFactory* factory, KernelS
 
 constexpr KernelEntry kTable[] = {
     entry("conv2d", wherever_it_can<make_forward>, share<forward_task>),
-    // Of batches that give each thread some images.
+    // For batches that give each thread several images.
     entry("conv2d_max_pool", where_faster<make_pooled_forward>),
     entry("conv2d_bwd_data", wherever_it_can<make_backward_data>, share<backward_data_task>),
     entry("conv2d_bwd_weights", wherever_it_can<make_backward_weights>, share<backward_weights_task>),

@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/winograd/tiles.h
 //
-// A stride-1 convolution cut into tiles: which pixels of the two images belong to each tile. Plain values.
+// A stride-1 convolution divided into tiles: which pixels of the two images belong to each tile. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct Correlation {
   std::int64_t left = 0;
 };
 
-// A part of each result image that is cut into the tiles of one rule. The last tiles may reach over the image's edge.
+// A rectangle of each result image that is divided into the tiles of one rule. The last tiles may reach over the
+// image's edge.
 struct Region {
   Rule rule;
   std::int64_t top = 0;  // the first result
@@ -60,13 +61,13 @@ class Tiles {
     window(shape_.in, at.image, at.y - shape_.top, at.x - shape_.left, {rule_.height(), rule_.width()}, image, outside,
            pixels);
   }
-  // The m x n pixels of `out` that it makes.
+  // Pointers to the m x n pixels of `out` that it computes.
   template <class Pixel>
   void outputs(std::int64_t t, Pixel* image, Pixel* outside, Pixel** pixels) const {
     const Corner at = corner(t);
     window(shape_.out, at.image, at.y, at.x, {rule_.m, rule_.n}, image, outside, pixels);
   }
-  // Where only the rows of `out` from `first_row` on are there, counted through all images, of so many channels.
+  // The same if only the rows of `out` from `first_row` on exist, counted through all images, with `channels` channels.
   template <class Pixel>
   void outputs_of_rows(std::int64_t t, std::int64_t first_row, std::int64_t channels, Pixel* rows, Pixel* outside,
                        Pixel** pixels) const {

@@ -94,7 +94,7 @@ struct TileTransform {
   }
 };
 
-// There are more streams than the hardware prefetches: each access asks for its stream's next line.
+// There are more streams than the hardware prefetches: each access prefetches its stream's next line.
 template <class Element>
 HWY_INLINE Vector load_stream(const Element* at) {
   __builtin_prefetch(at + 64 / sizeof(Element), 0, 3);
@@ -110,7 +110,7 @@ HWY_INLINE std::int64_t place(const StreamsOf<Float>& streams, std::int64_t chan
   return channel / kPanel * streams.panel_stride + channel % kPanel;
 }
 
-// One vector of channels: pixels at `channel` behind their pointers, streams at `to`.
+// One vector of channels: pixels at `channel` after their pointers, streams at `to`.
 template <class T, bool kSum, class Pixel>
 HWY_INLINE void expand_vector(const Pixel* const* pixels, std::int64_t channel, float* HWY_RESTRICT to,
                               std::int64_t distance, float* sums) {
@@ -133,7 +133,7 @@ void expand(const Pixel* const* pixels, std::int64_t channels, const Streams& to
     expand_vector<T, kSum, Pixel>(pixels, c, to.base + place(to, c), to.distance, kSum ? sums + c : nullptr);
   }
   if (c == channels) return;
-  // The last channels, with zeros behind them.
+  // The last channels, padded with zeros.
   constexpr int kPixels = T::kFromRows * T::kFromColumns;
   HWY_ALIGN Pixel tail[kPixels * kLanes] = {};
   const Pixel* tails[kPixels];

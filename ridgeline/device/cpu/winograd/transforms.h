@@ -1,10 +1,10 @@
 // ridgeline/device/cpu/winograd/transforms.h
 //
 // The two-dimensional transforms of one tile, all channels. A tile is a list of pointers to its pixels (rows of
-// channels); its transform lies in streams at equal distances, one for each position. Within a stream the channels may
-// be cut into panels: channel c lies at (c / panel) * panel_stride + c % panel, where `panel` is panel_width(). With
-// panel_stride = panel_width() the channels are contiguous. Pixels are f32 or bf16, streams f32; a pixel that is stored
-// as bf16 is rounded once.
+// channels); its transform is stored in streams at equal distances, one for each position. Within a stream the channels
+// may be divided into panels: channel c is at (c / panel) * panel_stride + c % panel, where `panel` is panel_width().
+// With panel_stride = panel_width() the channels are contiguous. Pixels are f32 or bf16, streams f32; a pixel that is
+// stored as bf16 is rounded once.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Rule {
   int m = 0;
   int n = 0;
   int r = 0;
-  // Of the pixels that a tile reads, and of its transform.
+  // Height and width of the pixels that a tile reads, and of its transform.
   int height() const { return m + r - 1; }
   int width() const { return n + r - 1; }
   int positions() const { return height() * width(); }
@@ -36,7 +36,7 @@ using Streams = StreamsOf<float>;
 using ConstStreams = StreamsOf<const float>;
 
 // What a contracting transform does to each pixel before it is stored: adds the bias, then the pixel of `addend`,
-// applies relu, and leaves 0 where the pixel of `gate` is at most 0.
+// applies relu, and stores 0 if the pixel of `gate` is at most 0.
 template <class Pixel>
 struct Epilogue {
   const float* bias = nullptr;           // [channels]
@@ -45,9 +45,9 @@ struct Epilogue {
   bool relu = false;
 };
 
-// For one rule and the vector target in force when it was asked for. Expanding functions read pixels and write whole
-// vectors: up to lanes() - 1 channels behind the last one are written as zeros. Contracting ones write the channels
-// that there are.
+// The functions of one rule for the vector target that was active when they were requested. Expanding functions read
+// pixels and write whole vectors: up to lanes() - 1 channels after the last one are written as zeros. Contracting ones
+// write only the existing channels.
 template <class Pixel>
 struct TransformSet {
   using Expand = void (*)(const Pixel* const* pixels, std::int64_t channels, const Streams& to, float* sums);
@@ -60,7 +60,7 @@ struct TransformSet {
   Contract weights_gradient;  // to r x r taps: G^T dw G
 };
 
-// Null when there is no such rule.
+// Null if there is no such rule.
 template <class Pixel>
 const TransformSet<Pixel>* transforms(Rule rule);
 template <>
@@ -68,7 +68,7 @@ const TransformSet<float>* transforms(Rule rule);
 template <>
 const TransformSet<bfloat16>* transforms(Rule rule);
 
-// Floats in a vector, and channels in a panel, of the vector target in force.
+// Floats in a vector, and channels in a panel, of the active vector target.
 std::int64_t lanes();
 std::int64_t panel_width();
 

@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/winograd/weights.h
 //
 // The weights' transform U = G w G^T and its adjoint. It reads plain weights [K,R,S,C] of f32 or bf16 and depends on
-// nothing else: it can be made once a step for all readers.
+// nothing else: it can be made once per step for all readers.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace ridgeline::device::winograd {
 
-// How transformed weights lie: [position][panel of columns][row][column of the panel], rows the channels that a
-// product sums over, columns those that it makes. Columns behind the last are zero up to whole vectors, and undefined
+// The layout of transformed weights: [position][panel of columns][row][column of the panel]; rows are the channels that
+// a product sums over, columns those of its result. Columns after the last are zero up to whole vectors, and undefined
 // from there to the panel's end.
 struct WeightsForm {
   Rule rule;
@@ -29,7 +29,7 @@ struct WeightsForm {
   }
 };
 
-// For the vector target in force when it was made; the functions use the compute team.
+// For the vector target that was active when it was made; the functions use the compute team.
 class WeightsCode {
  public:
   // K filters over C channels.
@@ -40,13 +40,13 @@ class WeightsCode {
   template <class Weight>
   void forward(const Weight* weights, float* transformed) const;
 
-  // For the gradient of the image: the filters turned by half a turn; rows are the K filters, columns the C channels.
+  // For the gradient of the image: the filters rotated by 180 degrees; rows are the K filters, columns the C channels.
   WeightsForm turned_form() const { return {rule_, filters_, channels_}; }
   template <class Weight>
   void turned(const Weight* weights, float* transformed) const;
 
-  // The weights' gradient from the sums of products, which lie in turned_form() (but are not turned); `add`: onto what
-  // is there.
+  // The weights' gradient from the sums of products, which have the layout turned_form() (but are not rotated); `add`:
+  // adds to the present values.
   void gradient(const float* sums, float* weights, bool add) const;
 
  private:

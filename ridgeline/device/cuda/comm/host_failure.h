@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/comm/host_failure.h
 //
-// What went wrong in work of the host that a stream waited for: the driver's thread has nobody to throw it to, so it is
-// kept for whoever waits next.
+// An exception of host work that a stream waited for: it cannot be thrown on the driver's thread, so it is kept for the
+// next wait.
 #pragma once
 
 #include <atomic>

@@ -21,7 +21,7 @@ class StagedExchange final : public Kernel {
     const bool packed = collective_rule(request.start).packed;
     const std::size_t last = request.bytes.size() - 1;
     inputs_.resize(request.bytes.size(), nullptr);
-    // Of packed values the result is exchanged where it lies. Under a condition that does not hold it stays as it is.
+    // The result of packed values is exchanged in place. If the condition is false it stays unchanged.
     if (!packed) read_.push_back({0, stage(request.bytes[0], inputs_[0]), request.bytes[0]});
     if (conditional) read_.push_back({last, stage(request.bytes[last], inputs_[last]), request.bytes[last]});
     result_ = {0, stage(request.pending_bytes, output_), request.pending_bytes};
@@ -49,7 +49,7 @@ class StagedExchange final : public Kernel {
     return place = pinned_.back()->address();
   }
 
-  // On a thread of the driver's. After a failure nothing more is exchanged: the communicator is of no more use.
+  // Runs on a thread of the driver. After a failure nothing more is exchanged: the communicator is unusable.
   void exchange_on_host() {
     if (cuda_.host_failure().there()) return;
     try {

@@ -1,6 +1,6 @@
 // ridgeline/device/cuda/comm/staged_exchange.h
 //
-// An exchange between ranks by way of the host: values are copied to pinned memory, the ranks' communicator exchanges
+// An exchange between ranks through the host: values are copied to pinned memory, the ranks' communicator exchanges
 // them there, and the result is copied back. All of it is work of the stream, which may be captured.
 #pragma once
 

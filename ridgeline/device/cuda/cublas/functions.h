@@ -18,13 +18,13 @@ enum class ComputeType : int { f32 = 68, tf32 = 77 };
 enum class DataType : int { f32 = 0, f16 = 2, bf16 = 14 };
 enum class ProductAttribute : int { transpose_a = 3, transpose_b = 4, epilogue = 7, bias_address = 8, bias_type = 26 };
 enum class LayoutAttribute : int { matrices = 5, step = 6 };  // of a batch; elements from one to the next
-enum class PreferenceAttribute : int { workspace_bytes = 1, reduction_schemes = 3, alignment_a = 5 };  // b, c, d behind
+enum class PreferenceAttribute : int { workspace_bytes = 1, reduction_schemes = 3, alignment_a = 5 };  // b, c, d follow
 enum class AlgorithmAttribute : int { id = 0, tile = 1, splits = 2, reduction_scheme = 3, stages = 6, cluster = 8 };
 enum Epilogue : std::uint32_t { kPlain = 1, kRelu = 2, kBias = 4, kReluBias = 6, kBiasGradientOfB = 512 };
-// Partial sums are added in the type of the computation. The other ways round them, or add in no fixed order.
+// Partial sums are added in the type of the computation. The other schemes round them, or add in no fixed order.
 inline constexpr std::uint32_t kReduceInComputeType = 2;
 
-// Filled by the library; a copy is as good.
+// Filled by the library; may be copied.
 struct Algorithm {
   std::array<std::uint64_t, 8> data;
 };
@@ -40,7 +40,7 @@ static_assert(sizeof(HeuristicResult) == 96);
 using Handle = void*;
 using RawDescriptor = void*;
 
-// The library's own words for what it cannot do.
+// The library's message about what it cannot do.
 class Failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -51,11 +51,11 @@ class Functions {
   // The address of a function of the library, or null.
   using Resolver = std::function<void*(const char* name)>;
 
-  // An Error names the first function that is not there.
+  // An Error names the first missing function.
   explicit Functions(const Resolver& resolve);
 
   std::string version_text() const;  // "13.1.0"
-  // Throws a Failure with the library's reason where `status` is not success.
+  // Throws a Failure with the library's reason if `status` is not success.
   void check(int status, const char* action) const;
 
   int (*create)(Handle*) = nullptr;

@@ -14,7 +14,7 @@
 namespace ridgeline::cuda::cublas {
 namespace {
 
-// What is launched beside the product.
+// Launches beside the product.
 struct Form {
   bool rounds_bias = false;  // to the operands' type, in front
   bool sums_bias = false;    // the bias gradient, behind

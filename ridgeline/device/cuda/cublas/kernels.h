@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/cublas/kernels.h
 //
 // The kernels of dense, dense_bwd_data, dense_bwd_weights and matmul by cuBLASLt. What the library does not fuse is
-// launched beside it: an f32 bias beside bf16 or f16 data is rounded to their type first (not in high precision), a
-// bias gradient is a sum of our own.
+// launched separately: an f32 bias with bf16 or f16 data is first rounded to their type (not in high precision), a bias
+// gradient is a sum of our own.
 #pragma once
 
 #include "ridgeline/device/cuda/plans/libraries.h"

@@ -5,7 +5,7 @@
 namespace ridgeline::cuda::cublas {
 namespace {
 
-// The one step from each matrix of an operand to the next through the whole batch, in matrices.
+// The constant step from each matrix of an operand to the next through the whole batch, in matrices.
 std::int64_t step_of(const std::vector<std::int64_t>& batch, const std::vector<std::int64_t>& steps) {
   std::int64_t step = 0, behind = 1;  // matrices of y in the axes behind
   bool known = false;

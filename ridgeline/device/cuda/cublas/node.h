@@ -1,6 +1,6 @@
 // ridgeline/device/cuda/cublas/node.h
 //
-// From a node of the graph to the matrix product that cuBLASLt is asked for.
+// The cuBLASLt matrix product for a node of the graph.
 #pragma once
 
 #include <span>
@@ -11,10 +11,11 @@
 namespace ridgeline::cuda::cublas {
 
 // Of a node of dense, dense_bwd_data, dense_bwd_weights or matmul with complete attributes, over floating types that
-// the library has. A Failure where matrices are repeated in a way that no one step from each to the next tells.
+// the library has. A Failure if matrices are repeated in a way that one constant step from each to the next cannot
+// express.
 Product product_of(const Node& node, std::span<const ValueType> inputs, std::span<const ValueType> outputs);
 
-// Where the values of a run lie, from the addresses of the node's operands and results.
+// The addresses of a run's values, from those of the node's operands and results.
 ProductAddresses addresses_of(const Product& product, void* const* inputs, void* const* outputs);
 
 }  // namespace ridgeline::cuda::cublas

@@ -27,7 +27,7 @@ std::uint32_t epilogue_of(const Product& product) {
 // Every value of a program begins at a multiple of it.
 constexpr std::uint32_t kAlignment = 16;
 
-// Of every matrix of an operand.
+// The alignment of every matrix of an operand.
 std::uint32_t alignment_of(DType type, std::int64_t step) {
   const auto bytes = static_cast<std::uint64_t>(step) * size_of(type);
   return static_cast<std::uint32_t>(std::gcd(std::uint64_t{kAlignment}, bytes));  // 0: the same again

@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/cublas/product.h
 //
 // The matrix products of a dense layer by cuBLASLt: y[n,k] = sum over c of x[n,c] * w[k,c] and its two gradients, all
-// row-major, with what is fused behind them; and products of matrices, y[n,k] = sum over c of a[n,c] * b[c,k], many of
-// them one behind the other, either operand stored the other way round. Sums are f32.
+// row-major, with the ops fused after them; and products of many matrices, y[n,k] = sum over c of a[n,c] * b[c,k],
+// where either operand may be transposed. Sums are f32.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,8 @@ struct Product {
   DType bias_type = DType::f32;
   // Of backward_weights: the sum of dy over the rows is a second result, of type bias_type.
   bool bias_gradient = false;
-  // Of matrices: how many, and the elements from one to the next of each operand (0: the same again); the results lie
-  // one behind the other.
+  // For matrix products: how many, and the elements from one matrix to the next in each operand (0: the same matrix);
+  // results are contiguous.
   std::int64_t count = 1, first_step = 0, second_step = 0;
   bool transpose_first = false, transpose_second = false;
 
@@ -37,11 +37,11 @@ struct Product {
     return 2.0 * static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(inputs) *
            static_cast<double>(outputs);
   }
-  // All that decides about an algorithm, for reports.
+  // Everything that determines the algorithm, for reports.
   std::string text() const;
 };
 
-// Where the values of one run lie. First and second operand in the order of the graph's ops: x and w, dy and w, x and
+// The addresses of one run's values. First and second operand in the order of the graph's ops: x and w, dy and w, x and
 // dy, a and b.
 struct ProductAddresses {
   const void* first = nullptr;
@@ -55,23 +55,23 @@ struct ProductAddresses {
 // it; the handle outlives it.
 class ProductPlan {
  public:
-  // `workspace_bytes`: at most. A Failure where the library has no algorithm.
+  // `workspace_bytes`: an upper limit. A Failure if the library has no algorithm.
   ProductPlan(const Functions& functions, Handle handle, const Product& product,
               std::size_t workspace_bytes = std::size_t{64} << 20, int algorithms = 8);
 
   std::size_t algorithms() const { return algorithms_.size(); }
   std::size_t chosen() const { return chosen_; }
   void choose(std::size_t index) { chosen_ = index; }
-  // Of the chosen one.
+  // Of the chosen algorithm.
   std::size_t workspace_bytes() const { return algorithms_[chosen_].workspace_bytes; }
   std::string name() const;  // "algorithm 66 (tile 20, 2 splits)"
-  // Gives the work to the stream.
+  // Enqueues the work on the stream.
   void run(const ProductAddresses& addresses, void* workspace, void* stream);
 
  private:
   using Destroyer = int (*)(RawDescriptor);
   using Owned = std::unique_ptr<void, Destroyer>;
-  // Of matrices so many elements apart.
+  // For matrices that are `step` elements apart.
   Owned layout(DType type, std::int64_t rows, std::int64_t columns, std::int64_t step = 0) const;
 
   const Functions& functions_;

@@ -111,7 +111,7 @@ enum class Attribute : int {
   device_json = 2702,
 };
 
-// How the elements of an attribute are given.
+// The types of an attribute's elements.
 enum class AttributeType : int {
   handle = 0,
   data_type = 1,
@@ -137,7 +137,7 @@ enum class KnobType : int {};
 enum class StatisticsMode : int { sum_and_sum_of_squares = 0 };
 enum class PointwiseMode : int { add = 0, multiply = 1, identity = 21, relu = 100, relu_backward = 200 };
 
-// What the library says of an engine's arithmetic.
+// The library's notes about an engine's arithmetic.
 enum class NumericalNote : int {
   tensor_core = 0,
   down_converts_inputs = 1,

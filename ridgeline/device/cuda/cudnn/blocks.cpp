@@ -44,8 +44,8 @@ std::size_t Blocks::image_bytes() const { return convolution.image.bytes(size_of
 std::size_t Blocks::filter_bytes() const { return convolution.filter.bytes(size_of(convolution.operands)); }
 std::size_t Blocks::padded_filter_bytes() const { return filter_bytes(); }
 
-// Axes n, i, j of blocks, then u, v, c within one. A row of a block is contiguous in both where no zeros are put behind
-// its channels; it is copied in the largest words that all of its places are multiples of.
+// Axes n, i, j of blocks, then u, v, c within one. A row of a block is contiguous in both where its channels are not
+// padded; it is copied in the largest words to which all of its addresses are aligned.
 void Blocks::block_image(LaunchSink sink, const void* from, void* to) const {
   const std::int64_t h = image[1], w = image[2], c = image[3];
   const Shape& blocked = convolution.image;

@@ -7,9 +7,9 @@
 //   row of tap r of result oh = stride * oh - pad + r = stride * (oh - lead + a) + u,
 //   with lead = ceil(pad / stride), a = (r + shift) / stride, u = (r + shift) % stride, shift = lead * stride - pad.
 //
-// So blocked image [N, OH+A-1, OW+B-1, stride*stride*C'] with `lead` blocks of zeros in front, and blocked filter
-// [K, A, B, stride*stride*C'] with zeros for the taps that there are not. C' is C, or enough zeros more that the
-// channels of a block are a multiple of eight.
+// So blocked image [N, OH+A-1, OW+B-1, stride*stride*C'] with `lead` blocks of zeros in front, and blocked filter [K,
+// A, B, stride*stride*C'] with zeros for missing taps. C' is C padded with zeros such that the channels of a block are
+// a multiple of eight.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ namespace ridgeline::cuda::cudnn {
 
 struct Blocks {
   Convolution convolution;                // over blocks
-  Shape image, filter;                    // of the one that it stands for
+  Shape image, filter;                    // of the original convolution
   std::int64_t stride = 1, channels = 0;  // C'
   std::int64_t lead_h = 0, lead_w = 0, shift_h = 0, shift_w = 0;
 
@@ -31,11 +31,11 @@ struct Blocks {
   std::size_t padded_filter_bytes() const;
   void block_image(LaunchSink sink, const void* image, void* blocked) const;
   void block_filter(LaunchSink sink, const void* filter, void* padded, void* blocked) const;
-  // The filter's gradient from that of its blocks.
+  // Computes the filter's gradient from that of its blocks.
   void unblock_filter(LaunchSink sink, const void* blocked, void* padded, void* filter) const;
 };
 
-// Nothing where it would not help, or an image is not whole blocks.
+// nullopt if it would not help, or if an image does not divide into blocks.
 std::optional<Blocks> blocks_of(const Convolution& convolution);
 
 }  // namespace ridgeline::cuda::cudnn

@@ -67,12 +67,12 @@ namespace {
 
 using Tensor = OperationGraph::Tensor;
 
-// y = relu(sums + addend + bias), each where it is wanted; the sums between are f32.
+// y = relu(sums + addend + bias), each where it is requested; the sums between are f32.
 void add_forward(OperationGraph& graph, const Convolution& c) {
   const DataType type = data_type_of(c.operands), written = data_type_of(c.written);
   const Tensor x = graph.value(c.image, type, kFirstId), w = graph.value(c.filter, type, kSecondId);
   const Tensor y = graph.value(c.result, written, kWrittenId);
-  // A result of another type than the operands' is written by an operation behind the convolution.
+  // A result of another type than the operands' is written by an operation after the convolution.
   const bool converts = c.written != c.operands;
   int left = (c.addend ? 1 : 0) + (c.bias ? 1 : 0) + (c.relu ? 1 : 0);
   if (left == 0 && converts) left = 1;

@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/cudnn/convolution.h
 //
-// A convolution of one pass with what is fused behind it, as the kernels of the graph's ops want it, and its operation
-// graph for cuDNN.
+// A convolution of one pass with the ops fused after it, as described by the graph's op, and its operation graph for
+// cuDNN.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ struct Convolution {
   bool gate = false;
 
   double flops() const;
-  // All that decides about a plan, for files and reports.
+  // Everything that determines an execution plan, for files and reports.
   std::string text() const;
 };
 
@@ -50,10 +50,10 @@ struct ConvolutionValue {
 };
 std::vector<ConvolutionValue> values_of(const Convolution& convolution);
 
-// A Failure where the library knows no such graph.
+// A Failure if the library does not support such a graph.
 std::unique_ptr<OperationGraph> graph_of(const Functions& functions, const Convolution& convolution);
 
-// As the library calls it; f64 and whole numbers have none.
+// The library's type; none for f64 and integers.
 DataType data_type_of(DType type);
 
 }  // namespace ridgeline::cuda::cudnn

@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/cudnn/convolution_plans.h
 //
-// The plan of one convolution, and those that take its place where it fails: kept from an earlier run, the fastest of
-// the first few where there is a clock, or the first of the heuristics.
+// The execution plan of one convolution, and those that replace it if it fails. It is the one kept from an earlier run,
+// the fastest of the first few if there is a clock, or the heuristics' first.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,15 @@ namespace ridgeline::cuda::cudnn {
 
 class ConvolutionPlans {
  public:
-  // `libraries` outlives it. A Failure, where the library has no plan that keeps to the rules.
+  // `libraries` outlives it. A Failure if the library has no plan that meets the rules.
   ConvolutionPlans(Libraries& libraries, const Convolution& convolution, const PlanRules& rules);
 
   const Plan& plan() const { return *plan_; }
   const Convolution& convolution() const { return convolution_; }
-  // Where the values lie and in which order: ids of their graph (convolution.h).
+  // The order in which run() takes addresses: ids of the graph's values (convolution.h).
   const std::vector<std::int64_t>& ids() const { return ids_; }
-  // Gives the work to the stream. A plan that fails is named once, and the next one taken whose workspace is not larger
-  // than the first one's; an Error when there is none.
+  // Enqueues the work on the stream. If a plan fails, warns once and takes the next one whose workspace is not larger
+  // than the first one's; an Error if there is none.
   void run(std::span<void* const> addresses, void* workspace, void* stream);
   // Of the first plan.
   std::size_t workspace_bytes() const { return workspace_bytes_; }
@@ -38,7 +38,7 @@ class ConvolutionPlans {
   void take_first();
   void keep(bool timed);
   Candidates& candidates();
-  // The next one that keeps NaN where it has a relu.
+  // The next plan that, if it has a relu, keeps NaN.
   std::optional<Plan> next_candidate();
   std::string why_none();
   Trial trial_of(const Plan& plan);
@@ -51,8 +51,8 @@ class ConvolutionPlans {
   std::vector<std::size_t> bytes_;  // of the values
   std::unique_ptr<Candidates> candidates_;
   std::optional<Plan> plan_;
-  std::vector<Plan> others_;  // that were timed, the fastest first
-  int lose_nan_ = 0;          // plans that were passed over
+  std::vector<Plan> others_;  // other plans that were timed, the fastest first
+  int lose_nan_ = 0;          // plans that were skipped
   std::size_t workspace_bytes_ = 0;
   std::string reason_;
 };

@@ -11,7 +11,7 @@
 
 namespace ridgeline::cuda::cudnn {
 
-// What one kind of value is called when an attribute is given.
+// The library's type for a C++ type of attribute elements.
 template <class T>
 struct AttributeTypeOf;
 // clang-format off
@@ -57,16 +57,16 @@ class Descriptor {
     get(attribute, AttributeTypeOf<T>::value, 1, &value);
     return value;
   }
-  // At most `room` elements; how many there are of them is the size of the result.
+  // Reads at most `room` elements; the result has as many as there are.
   template <class T>
   std::vector<T> get_all(Attribute attribute, std::int64_t room) const {
     std::vector<T> values(static_cast<std::size_t>(room));
     values.resize(static_cast<std::size_t>(get(attribute, AttributeTypeOf<T>::value, room, values.data())));
     return values;
   }
-  // How many elements there are.
+  // The number of elements of an attribute.
   std::int64_t count(Attribute attribute, AttributeType type) const;
-  // The descriptors of a list, at most `room`; by default as many as there are, where the library counts them.
+  // The descriptors of a list, at most `room`; by default all, if the library counts them.
   std::vector<Descriptor> get_descriptors(Attribute attribute, DescriptorType type, std::int64_t room = -1) const;
 
   RawDescriptor raw() const { return owned_.get(); }

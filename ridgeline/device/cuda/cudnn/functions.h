@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/cudnn/functions.h
 //
-// cuDNN's functions, found at run time. Whoever opens the library keeps it open longer than everything made of it. One
-// thread at a time may use a handle; descriptors (descriptor.h) may be made by several.
+// cuDNN's functions, found at run time. Whoever opens the library keeps it open longer than everything made with it.
+// One thread at a time may use a handle; descriptors (descriptor.h) may be made by several.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace ridgeline::cuda::cudnn {
 
-// The library's own words for what it cannot do, with its number for it.
+// The library's message about what it cannot do, with its status code.
 class Failure : public std::runtime_error {
  public:
   Failure(const std::string& what, int status) : std::runtime_error(what), status_(status) {}
@@ -29,13 +29,13 @@ class Functions {
   // The address of a function of the library, or null.
   using Resolver = std::function<void*(const char* name)>;
 
-  // An Error names the first function that is not there, and a version other than 9.
+  // An Error names the first missing function, or a version other than 9.
   explicit Functions(const Resolver& resolve);
 
   int version() const { return version_; }  // 91900
   std::string version_text() const;         // "9.19.0"
 
-  // Throws a Failure with the library's reason where `status` is not success.
+  // Throws a Failure with the library's reason if `status` is not success.
   void check(int status, const char* action) const;
 
   int (*create)(Handle*) = nullptr;

@@ -14,14 +14,14 @@
 namespace ridgeline::cuda::cudnn {
 namespace {
 
-// What is launched beside the plan.
+// Launches beside the plan.
 struct Form {
   bool rounds_bias = false;        // to the operands' type, in front
   bool widens_result = false;      // to f32, behind
   std::optional<Blocks> blocks{};  // the convolution goes over blocks of pixels
 };
 
-// The forms of a convolution, the faster one first.
+// The variants of a convolution, the faster one first.
 std::vector<Form> forms_of(const Convolution& convolution, const PlanRules& rules) {
   const bool bias_differs = convolution.bias && convolution.bias_type != convolution.operands;
   const bool widens = convolution.pass == Pass::backward_filter && convolution.written != convolution.operands;
@@ -103,7 +103,7 @@ class ConvolutionKernel final : public Kernel {
   }
 
  private:
-  // What the plan computes.
+  // The convolution that the plan computes.
   static Convolution inner(const Convolution& convolution, const Form& form) {
     Convolution inner = form.blocks ? form.blocks->convolution : convolution;
     if (form.rounds_bias) inner.bias_type = inner.operands;

@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/cudnn/operation_graph.h
 //
-// Builds one of cuDNN's operation graphs: tensors, a convolution of one pass, pointwise operations and sums behind it.
+// Builds one of cuDNN's operation graphs: tensors, a convolution of one pass, pointwise operations and sums after it.
 // Images are given as [N,H,W,C], filters as [K,R,S,C/groups], both row-major, as everywhere in this project; the
-// library wants the same memory described as N,C,H,W with strides. Sums are f32. A Failure of the library is thrown.
+// library requires the same memory described as N,C,H,W with strides. Sums are f32. A Failure of the library is thrown.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class OperationGraph {
 
   // Index of a tensor of this graph.
   using Tensor = std::size_t;
-  // An operand or result: `id` names its address when the graph runs. Rank 4, or 1 for a value a channel.
+  // An operand or result: `id` names its address when the graph runs. Rank 4, or 1 for one value per channel.
   Tensor value(const Shape& shape, DataType type, std::int64_t id);
   // A value between two operations, which is never written to memory.
   Tensor between(const Shape& shape, DataType type = DataType::f32);
@@ -29,12 +29,12 @@ class OperationGraph {
   void convolution_forward(const Window& window, Tensor x, Tensor w, Tensor y);
   void convolution_backward_data(const Window& window, Tensor dy, Tensor w, Tensor dx);
   void convolution_backward_filter(const Window& window, Tensor x, Tensor dy, Tensor dw);
-  // y = a op b, or y = op a; a tensor of one value a channel is spread over the pixels.
+  // y = a op b, or y = op a; a tensor of one value per channel is broadcast over the pixels.
   void pointwise(PointwiseMode mode, Tensor a, Tensor b, Tensor y);
   void pointwise(PointwiseMode mode, Tensor a, Tensor y);
-  // dx = dy where x is above 0.
+  // dx = dy where x is above 0, else 0.
   void relu_backward(Tensor dy, Tensor x, Tensor dx);
-  // Sums of x and of its squares, a channel each.
+  // Sums of x and of its squares, for each channel.
   void statistics(Tensor x, Tensor sum, Tensor sum_of_squares);
 
   // The graph, for plans that run through `handle`; null for plans that are only described. Called once, at the end.

@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/cudnn/plan.h
 //
-// A plan computes one operation graph by one engine of the library with its settings. It belongs to its target; one
-// thread at a time runs it.
+// A cuDNN execution plan: computes one operation graph by one engine of the library with its settings. It belongs to
+// its target; one thread at a time runs it.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@
 
 namespace ridgeline::cuda::cudnn {
 
-// What the library says of an engine.
+// The library's notes about an engine.
 struct EngineNotes {
-  unsigned numerical = 0, behavior = 0;  // one bit a note
+  unsigned numerical = 0, behavior = 0;  // one bit for each note
   bool has(NumericalNote note) const { return (numerical >> static_cast<int>(note) & 1u) != 0; }
   bool has(BehaviorNote note) const { return (behavior >> static_cast<int>(note) & 1u) != 0; }
 };
@@ -30,9 +30,9 @@ class Plan {
   const std::string& name() const { return name_; }  // "engine 57 (2=19, 3=0)"
   const EngineNotes& notes() const { return notes_; }
   std::size_t workspace_bytes() const { return workspace_bytes_; }
-  // For plan files: holds the compiled code, where it was compiled at run time.
+  // For plan files: contains the code, if it was compiled at run time.
   std::string json() const;
-  // Gives the work to the handle's stream. Ids are those of the graph's values. A Failure where the library cannot.
+  // Enqueues the work on the handle's stream. Ids are those of the graph's values. A Failure if the library cannot.
   void run(Handle handle, std::span<const std::int64_t> ids, std::span<void* const> addresses, void* workspace) const;
 
  private:

@@ -70,7 +70,7 @@ Candidates::Candidates(const Target& target, std::unique_ptr<OperationGraph> gra
 }
 
 // The fallback list holds engines that support much and are seldom fast; where the heuristics have none for a graph,
-// they fail, which is no reason against the fallback.
+// they fail, which does not rule out the fallback.
 void Candidates::ask(HeuristicsMode mode) {
   try {
     Descriptor heuristics(target_.functions(), DescriptorType::engine_heuristics);

@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/cudnn/planner.h
 //
-// Which of the library's engines compute an operation graph, in the order in which its heuristics put them, without
-// those that break a rule: f32 arithmetic where it is asked for, equal bits, the workspace. Plans are built when they
-// are asked for, since compiling one at run time takes up to seconds.
+// The library's engines for an operation graph, in the order of its heuristics, without those that break a rule: exact
+// f32 arithmetic, equal bits, the workspace limit. Plans are built only when requested, since compiling one at run time
+// takes up to seconds.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@
 
 namespace ridgeline::cuda::cudnn {
 
-// What a plan must keep to.
+// The rules that a plan must meet.
 struct PlanRules {
-  // False for f32 that is f32: no tensor cores, which round f32 operands to 10 bits.
+  // False for exact f32: no tensor cores, which round f32 operands to 10 bits.
   bool tensor_cores = true;
-  // No engine that says that its bits vary from run to run.
+  // Excludes engines whose notes say that their bits vary from run to run.
   bool repeatable = true;
-  // Engines that are compiled at run time as well: the library's notes about their bits cannot be trusted.
+  // Includes engines that are compiled at run time, whose notes about their bits cannot be trusted.
   bool compiled = true;
-  // No algorithm that trades accuracy for fewer multiplications.
+  // Excludes algorithms that trade accuracy for fewer multiplications.
   bool high_precision = false;
   std::size_t workspace_bytes = std::size_t{512} << 20;
   // For keys of kept plans.
@@ -33,15 +33,15 @@ struct PlanRules {
 // The engines that the heuristics name for one graph. It lives no longer than the target.
 class Candidates {
  public:
-  // A Failure, where the library does not take the graph.
+  // A Failure if the library does not take the graph.
   Candidates(const Target& target, std::unique_ptr<OperationGraph> graph, const PlanRules& rules);
 
-  // The next plan that can be built and keeps to the rules; nullopt when there is no further one.
+  // The next plan that can be built and meets the rules; nullopt if there are no more.
   std::optional<Plan> next();
-  // The engines that the heuristics named, and why each that has been passed over was.
+  // The number of engines that the heuristics gave, and why engines were skipped.
   std::size_t engines() const { return configurations_.size(); }
   const std::vector<std::string>& refusals() const { return refusals_; }
-  // For messages: the reasons, each once, with how many engines have it.
+  // For messages: each reason once, with the number of engines.
   std::string why_none() const;
 
  private:
@@ -59,7 +59,7 @@ class Candidates {
 // The notes of the engine of a configuration, and its name for reports: "engine 57 (2=19, 3=0)".
 EngineNotes notes_of(const Descriptor& configuration);
 std::string name_of(const Descriptor& configuration);
-// Why the rules exclude an engine; empty where they do not.
+// Why the rules exclude an engine; empty if they do not.
 std::string broken_rule(const PlanRules& rules, const EngineNotes& notes);
 
 }  // namespace ridgeline::cuda::cudnn

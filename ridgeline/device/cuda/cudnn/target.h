@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/cudnn/target.h
 //
-// For which card plans are made: the one of a handle, on which they run, or one that a description tells (JSON as the
-// library writes it of a card), for which they can be made and looked at on any machine. One thread at a time.
+// The card for which plans are made: that of a handle, on which they run, or one given by a description (the library's
+// JSON for a card), for which they can be made and examined on any machine. One thread at a time.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,9 @@ class Target {
   static Target current_card(const Functions& functions);
   static Target described(const Functions& functions, const std::string& json);
 
-  // Null where there is only a description.
+  // Null if there is only a description.
   Handle handle() const { return handle_.get(); }
-  // Null where there is a handle.
+  // Null if there is a handle.
   const Descriptor* description() const { return description_ ? &*description_ : nullptr; }
   const Functions& functions() const { return *functions_; }
 

@@ -3,7 +3,7 @@
 namespace ridgeline::cuda {
 namespace {
 
-// What the driver says of an error, or its number where it says nothing.
+// The driver's message for an error, or its number without one.
 std::string described(Driver& driver, Result code) {
   const char* name = nullptr;
   const char* text = nullptr;

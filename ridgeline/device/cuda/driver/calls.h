@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/driver/calls.h
 //
-// Every call of the driver goes through here: what is not success becomes a DriverError that names the call, what it
-// was for, and what the driver says. Tests make a call fail by `fault`. Any thread.
+// Every call of the driver goes through here: a failure becomes a DriverError that names the call, its purpose, and the
+// driver's message. Tests make a call fail by `fault`. Any thread.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class DriverError final : public Error {
 
 class Calls {
  public:
-  // What a call shall end with instead of being made; 0: it is made. Gets the call's name.
+  // Gets a call's name; returns the result with which the call ends instead of being made, or 0 to make it.
   using Fault = std::function<Result(std::string_view call)>;
 
   explicit Calls(std::unique_ptr<Driver> driver, Fault fault = {})
@@ -40,7 +40,7 @@ class Calls {
     if (code != result::kSuccess) fail(call, subject, code);
   }
 
-  // The same, and the caller looks at the answer himself: for destructors, queries and what may be refused.
+  // The same, but the caller checks the result: for destructors, queries and calls that may be refused.
   template <class Method, class... Arguments>
   Result answer(std::string_view call, Method method, Arguments&&... arguments) {
     if (fault_) {

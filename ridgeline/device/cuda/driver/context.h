@@ -22,20 +22,20 @@ struct CardInfo {
   int memory_bus_bits = 0;
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
-  int shared_bytes = 0;  // that a block may have
+  int shared_bytes = 0;  // the limit for a block
 };
 
 // The driver, initialised and not too old; an Error says in one line why not.
 std::shared_ptr<Calls> start_driver(std::unique_ptr<Driver> driver, Calls::Fault fault = {});
-// Cards that the driver lets this process see; 0 where there are none.
+// The number of cards that the driver shows this process.
 int card_count(Calls& calls);
 CardInfo card_info(Calls& calls, int index);
-// Why our kernels do not run on it; empty: they do.
+// Why our kernels do not run on the card; empty: they do.
 std::string unsupported(const CardInfo& card);
 
 class Context {
  public:
-  // An Error where there is no such card, or one that our kernels do not run on.
+  // An Error if there is no such card, or our kernels do not run on it.
   Context(std::shared_ptr<Calls> calls, int index);
   ~Context();
   Context(const Context&) = delete;
@@ -44,25 +44,25 @@ class Context {
   Calls& calls() { return *calls_; }
   Driver& driver() { return calls_->driver(); }
   const CardInfo& info() const { return info_; }
-  // Makes it the calling thread's.
+  // Makes it the calling thread's context.
   void enter();
-  // Bytes that are free on the card now, whoever else uses it.
+  // Bytes that are now free on the card, which others may also use.
   std::size_t free_bytes();
   void synchronize();
 
-  // As Calls::make and answer, on a thread that has entered.
+  // As Calls::make and answer, after entering on the calling thread.
   template <class... Arguments>
   void make(std::string_view call, std::string_view subject, Arguments&&... arguments) {
     enter();
     calls_->make(call, subject, std::forward<Arguments>(arguments)...);
   }
-  // For destructors: what it answers is of no use.
+  // For destructors: the result is ignored.
   template <class... Arguments>
   void release(std::string_view call, Arguments&&... arguments) noexcept {
     try {
       enter();
       calls_->answer(call, std::forward<Arguments>(arguments)...);
-    } catch (...) {  // the error of a broken context was thrown where it was met
+    } catch (...) {  // the error of a broken context was already thrown
     }
   }
 

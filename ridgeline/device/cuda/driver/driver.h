@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/driver/driver.h
 //
 // The functions of the CUDA driver that we call, as one table: the real one (real.h, libcuda.so.1), or a recording one
-// that runs host versions of kernels on strict memory (recording.h). They answer with CUresult; everybody calls them
-// through Calls (calls.h), which makes an Error of what is not success. Any thread; a thread has set the context first.
+// that runs host versions of kernels on strict memory (recording.h). They return CUresult; all calls go through Calls
+// (calls.h), which turns failures into Errors. Any thread that has set the context.
 #pragma once
 
 #include <functional>
@@ -16,12 +16,12 @@
 
 namespace ridgeline::cuda {
 
-// A call of a library of NVIDIA's that gives work to a stream, in a form that needs no card: a real driver calls
-// `enqueue`, the recording one runs `host` with addresses that the host can touch.
+// A call of one of NVIDIA's libraries that enqueues work on a stream, described so that it also runs without a card: a
+// real driver calls `enqueue`, the recording one runs `host` with addresses that the host can access.
 struct LibraryCall {
   std::string name;                   // for messages
   std::vector<TouchedRange> touches;  // all device memory that the work reads or writes, workspace included
-  // Gives the work to the stream; an error is thrown.
+  // Enqueues the work on the stream; throws on errors.
   std::function<void(StreamHandle stream)> enqueue;
   // The same work on the host: addresses[i] is where the bytes of touches[i] are.
   std::function<void(std::span<void* const> addresses)> host;
@@ -31,7 +31,7 @@ class Driver {
  public:
   virtual ~Driver() = default;
 
-  // The file that it was opened from, "recording driver" for that one.
+  // The file from which it was opened, or "recording driver".
   virtual std::string_view origin() const = 0;
   virtual bool recording() const { return false; }
 

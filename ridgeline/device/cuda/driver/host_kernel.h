@@ -11,8 +11,8 @@
 
 namespace ridgeline::cuda {
 
-// Runs the whole grid; `parameters` is the kernel's parameter struct with host addresses in it. Of shared objects that
-// modules are loaded from, a function of this type by the kernel's name.
+// Runs the whole grid; `parameters` is the kernel's parameter struct with host addresses in it. In shared objects from
+// which modules are loaded, it is a function of this type with the kernel's name.
 using HostKernelFunction = void(const Extent3& grid, const Extent3& block, unsigned shared_bytes,
                                 const void* parameters);
 

@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/driver/late_work.h
 //
-// Streams of work for the recording driver. Work waits until somebody waits for it; who touches the bytes of work on
-// another stream must come behind it, by an event or by a wait of the host. What a stream gets while it is captured
-// becomes nodes of a graph. Not thread-safe: the driver's lock is held.
+// Streams of work for the recording driver. Work is run as late as possible: when something waits for it. Work that
+// touches the same bytes as work on another stream must be ordered after it, by an event or by a wait of the host. Work
+// given to a stream during a capture becomes nodes of a graph. Not thread-safe: the driver's lock is held.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ridgeline::cuda {
 
-// What was known to be in front, stream by stream: so many pieces of its work.
+// What is known to come before: for each stream, the number of its first pieces of work.
 class Clock {
  public:
   bool knows(std::size_t stream, std::uint64_t count) const { return stream < at_.size() && at_[stream] >= count; }
@@ -41,8 +41,8 @@ class LateWork {
     std::size_t index = 0;
     std::uint64_t count = 0;  // pieces of work so far
     Clock clock;
-    std::vector<Id> tail;  // what the next piece comes behind
-    // While it is captured: the graph, and the nodes that the next one comes behind.
+    std::vector<Id> tail;  // the work after which the next piece must come
+    // While it is captured: the graph, and the nodes after which the next one must come.
     std::shared_ptr<CapturedWork> capture;
     std::vector<std::size_t> nodes;
     bool origin = false;
@@ -59,21 +59,21 @@ class LateWork {
   explicit LateWork(std::function<Result(std::string_view)> fault) : fault_(std::move(fault)) {}
 
   Stream make_stream() { return {.index = streams_++}; }
-  // Gives a stream work. False, and why in problem(), where work on another stream touches its bytes unordered.
+  // Gives work to a stream. False, with the reason in problem(), if unordered work on another stream touches its bytes.
   bool give(Stream& stream, WorkNode work);
   static Point point(const Stream& stream) { return {stream.clock, stream.tail, stream.capture, stream.nodes}; }
-  // What the stream gets from now on comes behind the point; a stream that is not captured joins a captured point's
-  // capture. False where the one is of another capture, or of none.
+  // Later work of the stream comes after the point; a stream that is not captured joins a captured point's capture.
+  // False if the stream is in another capture, or only the stream is captured.
   bool wait(Stream& stream, const Point& point);
 
-  // Does what a point comes behind; the host has waited for it.
+  // Runs all work before a point, for which the host has waited.
   void finish(const Point& point);
   void finish_all();
   bool finished(const Point& point) const;
-  // Does one piece of what is in front of a point, if there is one.
+  // Runs one piece of the work before a point, if there is any.
   void advance(const Point& point);
 
-  // The nodes of a captured graph, in an order that its edges allow.
+  // Runs the nodes of a captured graph, in an order that its edges allow.
   void run_graph(const std::vector<WorkNode>& nodes, const std::vector<std::size_t>& order);
 
   Result sticky() const { return sticky_; }
@@ -97,7 +97,7 @@ class LateWork {
   std::size_t streams_ = 0;
   Id next_ = 1;
   std::map<Id, WorkNode> pending_;  // `after` of these nodes holds ids
-  std::vector<Recent> recent_;      // work that the host has not waited for
+  std::vector<Recent> recent_;      // work for which the host has not waited
   Clock host_;
   std::size_t works_ = 0;
   Result sticky_ = result::kSuccess;

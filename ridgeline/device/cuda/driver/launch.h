@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/driver/launch.h
 //
-// A launch of a kernel. A kernel has one parameter, a struct that it takes by value (at most 4,000 bytes); which of its
-// members are device addresses, and how many bytes behind them the kernel reads or writes, is said beside it: the
-// recording driver translates and checks exactly those. A real driver looks at the bytes of the struct alone.
+// A launch of a kernel. A kernel has one parameter, a struct that it takes by value (at most 4,000 bytes); separately
+// given are which of its members are device addresses, and how many bytes there the kernel reads or writes: the
+// recording driver translates and checks exactly those. A real driver uses only the bytes of the struct.
 #pragma once
 
 #include <cstring>
@@ -45,7 +45,7 @@ struct Launch {
 
 inline constexpr std::size_t kMaxParameterBytes = 4000;
 
-// Where a member lies: member_offset(&AxpyParameters::x).
+// The offset of a member: member_offset(&AxpyParameters::x).
 template <class Parameters, class T>
 std::uint32_t member_offset(T Parameters::*member) {
   static_assert(std::is_trivially_copyable_v<Parameters> && sizeof(Parameters) <= kMaxParameterBytes);

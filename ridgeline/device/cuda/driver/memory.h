@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/driver/memory.h
 //
-// Memory of a card, and pinned memory of the host, which copies read and write where it lies. Freed with the object,
-// which waits for the card.
+// Memory of a card, and pinned memory of the host, which copies read and write directly. Freed with the object, which
+// waits for the card.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace ridgeline::cuda {
 
 class Memory {
  public:
-  // An Error with what is wanted and what is free where there is not enough. `what` is for that message.
+  // If there is not enough, an Error with the requested and the free bytes. `what` is for that message.
   Memory(std::shared_ptr<Context> context, std::size_t bytes, std::string_view what);
   ~Memory();
   Memory(const Memory&) = delete;

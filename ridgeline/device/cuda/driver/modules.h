@@ -1,7 +1,6 @@
 // ridgeline/device/cuda/driver/modules.h
 //
-// Kernels that are loaded: a module of a fat binary, a cubin or PTX, and its functions by name. Keeps the context
-// alive.
+// Loaded kernels: a module of a fat binary, a cubin or PTX, and its functions by name. Keeps the context alive.
 #pragma once
 
 #include <map>
@@ -24,7 +23,7 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
   FunctionHandle function(const std::string& name);
-  // Null where the module has none of that name.
+  // Null if the module has none of that name.
   FunctionHandle find(const std::string& name);
 
  private:
@@ -33,14 +32,14 @@ class Module {
   ModuleHandle handle_ = nullptr;
 };
 
-// Lets a kernel have so many bytes of dynamic shared memory, where that is more than every kernel may have.
+// Allows a kernel that many bytes of dynamic shared memory, if that is above the default limit.
 void allow_shared(Context& context, FunctionHandle function, std::string_view kernel, unsigned bytes);
 
-// Our kernels, by name, of all images; each image is loaded when a kernel of it is first asked for. Thread-safe.
+// Our kernels, by name, from all images; each image is loaded when one of its kernels is first requested. Thread-safe.
 class Kernels {
  public:
   Kernels(std::shared_ptr<Context> context, std::span<const KernelImage> images);
-  // An Error where no image has it.
+  // An Error if no image has it.
   FunctionHandle function(const std::string& name);
 
  private:

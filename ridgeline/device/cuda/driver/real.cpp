@@ -12,7 +12,7 @@ constexpr unsigned kDefaultStreamFlags = 1;  // CU_STREAM_NON_BLOCKING: the null
 constexpr unsigned kUntimedEvent = 2;        // CU_EVENT_DISABLE_TIMING
 constexpr int kThreadLocalCapture = 1;       // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads do as they like
 
-// The functions by the types that cuda.h gives them, in the versions of CUDA 12 and 13.
+// The functions with their types in cuda.h, in the versions of CUDA 12 and 13.
 struct Functions {
   Result (*error_name)(Result, const char**);
   Result (*error_text)(Result, const char**);
@@ -66,7 +66,7 @@ struct Functions {
   Result (*graph_exec_destroy)(GraphExecHandle);
 };
 
-// Asks the driver for each function in the version that we know, which its plain symbols may be older than.
+// Asks the driver for each function in the version that we know; plain symbols may be older.
 class Loader {
  public:
   explicit Loader(const Library& library) : library_(library) {

@@ -148,7 +148,7 @@ class RecordingKernels : public RecordingStreams {
     std::memcpy(&address, parameters.data() + offset, sizeof address);
     return address;
   }
-  // An address of the device among the parameters that nobody spoke of.
+  // A device address among the parameters that is not in the list of pointers.
   std::string unlisted(const std::vector<unsigned char>& parameters, std::span<const PointerMember> pointers) const {
     for (std::size_t offset = 0; offset + sizeof(DeviceAddress) <= parameters.size(); offset += sizeof(DeviceAddress)) {
       if (std::any_of(pointers.begin(), pointers.end(), [&](const PointerMember& p) { return p.offset == offset; }))

@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/driver/recording_state.h
 //
-// Inside of the recording driver: its objects by their handles, and what every call asks first (Guard). Included by the
-// parts of the driver alone.
+// Inside of the recording driver: its objects by their handles, and the checks of every call (Guard). Included only by
+// the files of the driver.
 #pragma once
 
 #include <dlfcn.h>
@@ -56,7 +56,7 @@ struct GraphState {
   std::vector<TouchedRange> touches;  // of all nodes
 };
 
-// Objects by their handles, which are addresses that are given out once: a stale one is found out.
+// Objects by their handles, which are addresses that are never reused: a stale one is detected.
 template <class Handle, class State>
 class Handles {
  public:
@@ -91,8 +91,8 @@ class RecordingState : public RecordingDriver {
   }
 
  protected:
-  // The lock, and whether the call may go on: the driver is initialised, this thread has set a context of it, nothing
-  // went wrong before, and no capture of this thread forbids `what`. Releases are done after errors, too.
+  // The lock, and whether the call may proceed: the driver is initialised, this thread has set one of its contexts,
+  // nothing failed before, and no capture of this thread forbids `what`. Releases are done after errors, too.
   struct Guard {
     explicit Guard(RecordingState& driver, std::string_view what = {}, bool releases = false) : lock(driver.mutex_) {
       if (!driver.initialized_) {
@@ -142,7 +142,7 @@ class RecordingState : public RecordingDriver {
   }
   Result reached(const LateWork::Point& point) {
     if (work_.finished(point)) {
-      work_.finish(point);  // the host knows it now
+      work_.finish(point);  // the host has waited for it
       return work_.sticky();
     }
     work_.advance(point);
@@ -165,7 +165,7 @@ class RecordingState : public RecordingDriver {
     --at;
     return wanted + bytes <= at->first + at->second.first;
   }
-  // Where device bytes are, when work runs; the memory may have been freed since the work was given.
+  // The host address of device bytes when work runs; the memory may have been freed since the work was given.
   void* host(DeviceAddress address, std::size_t bytes) const {
     std::string why;
     void* found = memory_.translate(address, bytes, &why);
@@ -175,7 +175,7 @@ class RecordingState : public RecordingDriver {
   const RecordingOptions options_;
   mutable std::recursive_mutex mutex_;
   bool initialized_ = false;
-  std::vector<std::size_t> used_;  // bytes a device; the address of each is its context
+  std::vector<std::size_t> used_;  // bytes for each device; the address of each is its context
   StrictMemory memory_;
   std::map<DeviceAddress, std::pair<std::size_t, std::size_t>> allocations_;  // bytes and device
   std::map<DeviceAddress, std::pair<std::size_t, std::vector<char>>> pinned_;

@@ -7,7 +7,7 @@
 
 namespace ridgeline::cuda::recorded {
 
-// The union of what nodes touch: ranges of the same kind that meet are one.
+// The union of what nodes touch: adjacent ranges of the same kind are merged.
 inline std::vector<TouchedRange> all_touches(const std::vector<WorkNode>& nodes) {
   std::vector<TouchedRange> all;
   for (const WorkNode& node : nodes) all.insert(all.end(), node.touches.begin(), node.touches.end());
@@ -219,7 +219,7 @@ class RecordingStreams : public RecordingMemory {
   }
 
  private:
-  // Every stream of the capture leaves it; whether all of them are behind `tail`'s nodes.
+  // Ends the capture for all its streams; returns whether all of their nodes come before `tail`.
   bool leave(const std::shared_ptr<CapturedWork>& capture, const std::vector<std::size_t>& tail) {
     bool joined = true;
     streams_.each([&](LateWork::Stream& stream) {

@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/driver/streams.h
 //
 // Streams of a card, events, and graphs that are captured from them. Each owns its handle and keeps the context alive.
-// A stream is fed by one thread at a time.
+// One thread at a time may use a stream.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class CudaEvent {
   EventHandle handle() const { return handle_; }
   void synchronize();
   bool reached();
-  // Since `from`; both are timed and reached.
+  // Seconds since `from`; both must be timed and reached.
   double seconds_since(const CudaEvent& from);
 
  private:
@@ -31,7 +31,7 @@ class CudaEvent {
 
 class CudaStream {
  public:
-  // Streams of a lower number go first where a card has not room for all; 0 is the usual one, -1 is in front of it.
+  // Streams with a lower number go first if a card has no room for all; 0 is the default, -1 goes before it.
   explicit CudaStream(std::shared_ptr<Context> context, int priority = 0);
   ~CudaStream();
   CudaStream(const CudaStream&) = delete;
@@ -45,8 +45,8 @@ class CudaStream {
   void fill(DeviceAddress to, unsigned char value, std::size_t bytes);
   void launch(const Launch& launch);
   void library_call(const LibraryCall& call);
-  // Calls it on a thread of the driver's when the work so far is done; what is given later waits. It may not call the
-  // driver, and must not throw.
+  // Calls the function on a thread of the driver when the work so far is done; later work waits. It must not call the
+  // driver, nor throw.
   void host_function(void (*function)(void*), void* argument);
   void record(CudaEvent& event);
   void wait(CudaEvent& event);
@@ -57,7 +57,7 @@ class CudaStream {
   StreamHandle handle_ = nullptr;
 };
 
-// What `body` gives to a stream, and to others that wait for it and that it waits for, as one launch.
+// The work that `body` gives to a stream, and to others that are ordered with it, as one launch.
 class CapturedGraph {
  public:
   CapturedGraph(CudaStream& stream, FunctionRef<void()> body);

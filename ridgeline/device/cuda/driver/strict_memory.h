@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/driver/strict_memory.h
 //
-// Device memory for the recording driver: addresses are reserved pages that the host cannot touch, the bytes are kept
-// elsewhere. Fresh memory holds bytes of 0xff, so that floats which nobody wrote are NaN. Thread-safe.
+// Device memory for the recording driver: addresses are reserved pages that the host cannot access; the bytes are kept
+// elsewhere. New memory is filled with 0xff, so that floats that were never written are NaN. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ class StrictMemory {
   StrictMemory(const StrictMemory&) = delete;
   StrictMemory& operator=(const StrictMemory&) = delete;
 
-  // 0 where the host has not that much.
+  // 0 if the host does not have that much.
   DeviceAddress reserve(std::size_t bytes);
-  // False where no block begins there.
+  // False if no block begins there.
   bool release(DeviceAddress address);
-  // Where the bytes of a range are; null, and why in `problem`, where it does not lie inside one block.
+  // The host address of a range; null, with the reason in `problem`, if it is not inside one block.
   void* translate(DeviceAddress address, std::size_t bytes, std::string* problem) const;
   // Whether it is one of this device's addresses.
   bool holds(DeviceAddress address) const;

@@ -29,7 +29,7 @@ using EventHandle = CUevent_st*;
 using GraphHandle = CUgraph_st*;
 using GraphExecHandle = CUgraphExec_st*;
 
-// CUresult, those that we make or tell apart.
+// CUresult: those that we return or distinguish.
 namespace result {
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kInvalidValue = 1;

@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/kernels/axis_softmax.h
 //
 // Softmax over one axis of [outer, classes, inner], and its gradient. In f32, sums in double by a tree over the threads
-// of a row (row_lanes.h). A NaN, or a row of nothing but -infinity, makes its row NaN.
+// of a row (row_lanes.h). A row with a NaN, or with only -infinity, becomes NaN.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/row_lanes.h"

@@ -15,11 +15,11 @@ std::span<const KernelRow* const> batch_norm_rows() {
 
 namespace {
 
-// Chunks of sums, and rows that a block of the passes over x takes at least.
+// Chunks of sums, and the least rows for a block of the passes over x.
 RowTiles sum_tiles(const BatchNorm& norm, int width) { return {norm.rows, norm.channels, width, kFullCard, 8}; }
 RowTiles pass_tiles(const BatchNorm& norm, int width) { return {norm.rows, norm.channels, width, 16 * kFullCard, 4}; }
 
-// run(V): channels of an access, all that 16 bytes hold where that fits.
+// run(V): channels of an access, as many as 16 bytes hold where that fits.
 template <class T, class Run>
 void with_width(const BatchNorm& norm, std::initializer_list<const void*> images, const Run& run) {
   if (norm.channels % kWide<T> == 0 && aligned_to(16, images))

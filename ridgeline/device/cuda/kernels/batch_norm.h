@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/kernels/batch_norm.h
 //
-// Batch norm over NHWC in training and inference, with the addend and the relu behind it, and its gradient with the
+// Batch norm over NHWC in training and inference, with the addend and the relu after it, and its gradient with the
 // relu's gate. Sums in f32 over a thread's rows (of differences from the first row, so that a large mean costs no
-// digits), in double over chunks. T stores images; what belongs to channels is f32. V channels go by one access.
+// digits), in double over chunks. T is the images' type; values of channels are f32. V channels are read by one access.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/rows_of_channels.h"
@@ -61,7 +61,7 @@ struct NormSums {
   }
 };
 
-// Statistics from the sums, and the running ones.
+// Statistics from the sums, and new running statistics.
 template <class T>
 struct NormStatistics {
   struct Parameters {
@@ -110,7 +110,7 @@ struct NormStatistics {
   }
 };
 
-// scale = gamma * inv_std of given statistics.
+// scale = gamma * inv_std from given statistics.
 struct NormScale {
   struct Parameters {
     const float *gamma, *var;
@@ -265,7 +265,7 @@ struct GatedGradient {
   }
 };
 
-// partial[chunk] = sums of g and of g * (x - mean); g itself where it is a result.
+// partial[chunk] = sums of g and of g * (x - mean); also g if it is a result.
 template <class T, int V>
 struct NormGradientSums {
   struct Parameters {
@@ -332,7 +332,7 @@ struct NormGradientSums {
   }
 };
 
-// dbeta, dgamma and the factors of NormGradient.
+// Computes dbeta, dgamma and the factors of NormGradient.
 struct NormGradientFactors {
   struct Parameters {
     const float* partial;

@@ -1,6 +1,6 @@
 // ridgeline/device/cuda/kernels/block.h
 //
-// What the body of a kernel is written against. A body is a type
+// The interface for kernel bodies. A body is a type
 //
 //   struct Body {
 //     struct Parameters { ... };                    // plain data, passed by value
@@ -11,10 +11,10 @@
 //     static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared);
 //   };
 //
-// whose run() is a row of phases: block.each_thread(f) calls f(thread) for every thread of the block, and all have
-// finished it before the next phase begins. What one thread keeps from phase to phase is a PerThread. No thread reads
-// what another one writes in the same phase, and blocks share nothing: so the order of threads and blocks cannot show,
-// and a loop over both (HostBlock) gives the bits of the card. Sums over threads go through tree().
+// whose run() is a sequence of phases: block.each_thread(f) calls f(thread) for every thread of the block, and all have
+// finished it before the next phase begins. State of one thread across phases is a PerThread. No thread reads what
+// another one writes in the same phase, and blocks share nothing: so the order of threads and blocks has no effect, and
+// a loop over both (HostBlock) gives the bits of the card. Sums over threads go through tree().
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Blocks {
 struct Nothing {};
 
 #if defined(__CUDACC__)
-// The block that the calling thread belongs to.
+// The block of the calling thread.
 class CardBlock {
  public:
   template <class T>
@@ -49,7 +49,7 @@ class CardBlock {
     f(static_cast<int>(threadIdx.x));
     __syncthreads();
   }
-#else  // nvcc's look at the code as the CPU's
+#else  // nvcc's host pass
   u32 x() const { return 0; }
   u32 y() const { return 0; }
   u32 z() const { return 0; }
@@ -81,8 +81,8 @@ class HostBlock {
   u32 x_, y_, z_;
 };
 
-// A fixed tree over `rows` rows (a power of two) of `width` values each: add(i, j) adds value j to value i, both
-// numbers of row*width + column. The sums end in row 0.
+// A fixed tree over `rows` rows (a power of two) of `width` values each: add(i, j) adds value j to value i; both
+// indices are row*width + column. The sums end in row 0.
 template <int kThreads, class Block, class Add>
 RIDGELINE_DEVICE void tree(Block& block, int rows, int width, const Add& add) {
   for (int half = rows / 2; half > 0; half /= 2) {
@@ -117,18 +117,18 @@ struct Storage<float16> {
   static RIDGELINE_DEVICE u32 narrow(float low, float high) { return floats_to_f16(low, high); }
 };
 
-// V elements side by side, read and written by one access.
+// V contiguous elements, read and written by one access.
 template <class T, int V>
 struct alignas(sizeof(T) * V) Pack {
   typename Storage<T>::Bits at[V];
 };
 
-// 16 bytes that are moved, whatever they mean.
+// 16 bytes of any meaning that are moved.
 struct alignas(16) Quad {
   u32 at[4];
 };
 
-// Elements of T that 16 bytes hold.
+// How many elements of T 16 bytes hold.
 template <class T>
 inline constexpr int kWide = 16 / static_cast<int>(sizeof(T));
 
@@ -172,7 +172,7 @@ RIDGELINE_DEVICE void store_one(float value, T* to) {
   const float values[1] = {value};
   store(values, to);
 }
-// What storing as T and loading again makes of x.
+// x as after storing it as T and loading it.
 template <class T>
 RIDGELINE_DEVICE float as_stored(float x) {
   return Storage<T>::widen(Storage<T>::narrow(x));

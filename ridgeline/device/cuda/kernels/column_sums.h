@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/kernels/column_sums.h
 //
-// y[c] = sum over rows of x[row][c]: bias gradients, and sums over leading axes. Chunks of rows in f32, chunks in
-// double.
+// y[c] = sum over rows of x[row][c]: bias gradients, and sums over leading axes. Sums within chunks of rows in f32,
+// over chunks in double.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/rows_of_channels.h"

@@ -24,8 +24,8 @@ bool takes_all(const CopyAxis& axis) {
   return axis.first == 0 && axis.step == 1 && axis.every == 1 && axis.from_extent == axis.extent;
 }
 
-// The same copy with fewer axes: those of one element are left out, and where an axis takes all of `from`, and the one
-// around it goes on behind it on both sides, both are one.
+// The same copy with fewer axes: those of one element are left out, and where an axis takes all of `from` and is
+// contiguous with the one around it on both sides, they are merged.
 std::vector<CopyAxis> merged(std::span<const CopyAxis> axes) {
   std::vector<CopyAxis> few;
   for (const CopyAxis& axis : axes) {

@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/kernels/copies.h
 //
-// Casts, fills, transposes of matrices and strided copies: what layouts and types are converted with. NHWC to NCHW is a
-// transpose of [H*W, C] for each image, KRSC to OIHW of [R*S, C] for each filter; padding channels is a copy of rows of
-// another width.
+// Casts, fills, transposes of matrices and strided copies, for converting layouts and types. NHWC to NCHW is a
+// transpose of [H*W, C] for each image, KRSC to OIHW of [R*S, C] for each filter; padding channels is a copy of rows
+// with another width.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
@@ -98,7 +98,7 @@ struct Transpose {
     const Word* from;
     Word* to;
     i64 batch, rows, columns;
-    Divisor row_tiles;  // of the grid's x, which counts tiles of rows and, around them, matrices
+    Divisor row_tiles;  // for the grid's x, which counts tiles of rows within matrices
   };
   static constexpr int kTile = 32;
   struct Shared {
@@ -141,8 +141,8 @@ struct Transpose {
 };
 
 // to[index] = from[first + index * step] over up to six axes, `outside` where a position lies outside of `from`:
-// slices, padding, broadcasts, permutations, parts of a whole. kSpread: positions count every `every`-th element of
-// `from` alone, and what lies between two of them is outside, too.
+// slices, padding, broadcasts, permutations. kSpread: only every `every`-th position corresponds to an element of
+// `from`; those in between are outside, too.
 template <class Word, bool kSpread>
 struct StridedCopy {
   static constexpr int kAxes = 6;
@@ -154,7 +154,7 @@ struct StridedCopy {
     i64 stride[kAxes];       // of `to`, in elements
     i64 from_stride[kAxes];  // of `from`, 0 where it is broadcast
     i64 first[kAxes];        // position in `from` of index 0
-    i64 step[kAxes];         // positions that an index advances by
+    i64 step[kAxes];         // positions by which an index advances
     i64 from_extent[kAxes];
     Divisor every[kSpread ? kAxes : 1];
     u64 outside;  // word_of() it
@@ -199,7 +199,7 @@ struct StridedCopy {
   }
 };
 
-// Rows of another width: what is more is zero, what is less is left out. Types may differ.
+// Rows of another width: additional elements are zero, surplus ones are dropped. Types may differ.
 template <class From, class To>
 struct ResizeRows {
   struct Parameters {

@@ -1,9 +1,9 @@
 // ridgeline/device/cuda/kernels/depthwise.h
 //
-// Depthwise 3x3 convolutions over NHWC, any stride and padding: forward with bias and relu, gradient by the data with
-// the relu's gate, gradient by the weights. A thread has four channels, whose weights stay in registers, and four
-// neighbouring pixels. w is [C,3,3,1]. The weights' gradient is summed in f32 over a thread's pixels, then as all sums
-// over rows (rows_of_channels.h).
+// Depthwise 3x3 convolutions over NHWC, any stride and padding: forward with bias and relu, gradient with respect to
+// the data with the relu's gate, gradient with respect to the weights. A thread has four channels, whose weights stay
+// in registers, and four neighbouring pixels. w is [C,3,3,1]. The weights' gradient is summed in f32 over a thread's
+// pixels, then like all sums over rows (rows_of_channels.h).
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/direct.h"
@@ -126,7 +126,7 @@ struct Depthwise {
   }
 };
 
-// The window that begins at position `at`, -1 if none does.
+// The window that begins at position `at`; -1 if there is none.
 RIDGELINE_DEVICE i32 window_of(i32 at, const Divisor& stride, i32 windows) {
   u32 window = static_cast<u32>(at < 0 ? 0 : at);
   const u32 rest = stride.split(window);
@@ -167,7 +167,7 @@ struct DepthwiseDataGradient {
       i32 lines[3];  // of dy that a row of taps reads; -1: none
       RIDGELINE_UNROLL
       for (int r = 0; r < 3; ++r) lines[r] = window_of(static_cast<i32>(place.row) + s.top - r, p.stride_h, s.oh);
-      RIDGELINE_NO_UNROLL  // else the tests of all pixels live at once, in too many registers
+      RIDGELINE_NO_UNROLL  // else the tests of all pixels are alive at once, in too many registers
           for (int pixel = 0; pixel < kDepthwisePixels; ++pixel) {
         const i32 column = static_cast<i32>(place.column) * kDepthwisePixels + pixel;
         if (column >= s.w) return;

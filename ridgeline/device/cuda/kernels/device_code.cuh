@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/kernels/device_code.cuh
 //
-// Makes the device code of a list of kernels: RIDGELINE_<FAMILY>_KERNELS(RIDGELINE_DEVICE_CODE) in namespace
-// ridgeline::cuda. "At least one block a processor" is what lets ptxas take registers rather than spill.
+// Generates the device code for a list of kernels: RIDGELINE_<FAMILY>_KERNELS(RIDGELINE_DEVICE_CODE) in namespace
+// ridgeline::cuda. "At least one block per multiprocessor" makes ptxas use registers rather than spill.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/block.h"

@@ -1,9 +1,9 @@
 // ridgeline/device/cuda/kernels/direct.h
 //
-// Convolutions over NHWC and matrix products in the plainest way, one thread an output element: right for every shape,
-// slow, for what the libraries refuse. Any strides, padding, dilation and groups; bias, addend, relu and gate in place.
-// Sums in f32 in the order of the weights, of a weight's gradient over the pixels by a tree in double. T stores
-// operands, To results.
+// Convolutions over NHWC and matrix products in the simplest way, one thread for each output element: correct for every
+// shape, slow, for what the libraries refuse. Any strides, padding, dilation and groups; bias, addend, relu and gate in
+// place. Sums in f32 in the order of the weights; a weight's gradient sums over the pixels by a tree in double. T is
+// the operands' type, To the results'.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
@@ -150,7 +150,7 @@ struct DirectDataGradient {
   }
 };
 
-// A block makes one weight's gradient.
+// A block computes one weight's gradient.
 template <class T, class To>
 struct DirectWeightGradient {
   struct Parameters {
@@ -199,8 +199,8 @@ struct DirectWeightGradient {
   }
 };
 
-// y[i][j] = sum over l of a[i, l] * b[l, j], each with its strides; bias[j], addend, relu. Of many matrices one behind
-// the other, whose operands lie in steps along the axes of a batch.
+// y[i][j] = sum over l of a[i, l] * b[l, j], each with its strides; bias[j], addend, relu. For many matrices, whose
+// operands are at constant distances along the axes of a batch.
 template <class T, class To>
 struct DirectProduct {
   static constexpr int kAxes = 4;

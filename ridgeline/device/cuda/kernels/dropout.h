@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/kernels/dropout.h
 //
-// y = u < keep ? x / keep : 0 with u uniform by (key, step, element): the CPU's masks and its bits. Its own gradient
-// on dy. A thread has four elements, one Philox block.
+// y = u < keep ? x / keep : 0 with u uniform by (key, step, element): with the CPU's masks and bits. Applied to dy, it
+// is its own gradient. A thread has four elements, one Philox block.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"

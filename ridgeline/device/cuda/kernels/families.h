@@ -1,6 +1,6 @@
 // ridgeline/device/cuda/kernels/families.h
 //
-// The rows of each family of kernels: what kernel_rows() joins.
+// The rows of each family of kernels, joined by kernel_rows().
 #pragma once
 
 #include <span>

@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/kernels/gather.h
 //
-// Rows of a table by number, [outer, rows, inner] to [outer, count, inner], and the gradient of the table: for each row
-// the sum of what went to its number, in their order, in f32 and rounded once, as on the CPU. A number that is no row
-// gives `outside` and no gradient.
+// Rows of a table by index, [outer, rows, inner] to [outer, count, inner], and the gradient of the table: for each row
+// the sum of the gradients with its index, in their order, in f32 and rounded once, as on the CPU. An index without a
+// row gives `outside` and no gradient.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
@@ -10,7 +10,7 @@
 
 namespace ridgeline::cuda {
 
-// Words of whatever type.
+// Words of any type.
 template <class Word>
 struct Gather {
   struct Parameters {
@@ -44,8 +44,8 @@ struct Gather {
   }
 };
 
-// A block makes up to 1,024 neighbouring elements of one row. It goes over the numbers in parts: each thread looks at
-// 32 of them and notes by a bit which are the row's; then all threads add what these name, one behind the other.
+// A block computes up to 1,024 neighbouring elements of one row. It processes the indices in groups: each thread checks
+// 32 of them and marks by a bit which are the row's; then all threads add the marked gradients, in order.
 template <class T>
 struct GatherGradient {
   static constexpr int kThreads = 256;
@@ -56,7 +56,7 @@ struct GatherGradient {
     const i32* indices;
     T* dtable;
     i64 outer, rows, count, inner;
-    Divisor tiles, table_rows;  // of the grid, the innermost first
+    Divisor tiles, table_rows;  // for the grid, the innermost first
   };
   struct Shared {
     u32 found[kThreads];

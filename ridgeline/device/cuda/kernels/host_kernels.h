@@ -1,6 +1,6 @@
 // ridgeline/device/cuda/kernels/host_kernels.h
 //
-// The host versions of all our kernels, as the recording driver takes them.
+// The host versions of all our kernels, for the recording driver.
 #pragma once
 
 #include <vector>

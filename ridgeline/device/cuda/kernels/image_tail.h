@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/kernels/image_tail.h
 //
-// The tail of the input path: bytes in NHWC with 3 channels, mirrored where `flip` says so, through the table of
+// The end of the input pipeline: bytes in NHWC with 3 channels, mirrored as `flip` says, mapped by the table of
 // image/normalize.h (256 entries a channel) to f32, bf16 or f16. The result has 3 channels, or 8 of which the last five
-// are zero, or is made of blocks of b*b pixels, [N, H/b, W/b, b*b*3], of an image with zeros around it: so that a
+// are zero, or consists of blocks of b*b pixels, [N, H/b, W/b, b*b*3], of an image with zeros around it: so that a
 // first layer of stride b becomes one of stride 1.
 #pragma once
 
@@ -14,7 +14,7 @@ struct NormaliseTable {
   float at[3 * 256];
 };
 
-// One thread a pixel of the result, which has `channels` channels: 3, or 8 by one access.
+// One thread for each pixel of the result, with kChannels channels: 3, or 8 written by one access.
 template <class T, int kChannels>
 struct ImageTail {
   struct Parameters {
@@ -68,18 +68,18 @@ struct ImageTail {
   }
 };
 
-// One thread a row of a block: `side` pixels, 3*side neighbouring values, of which those of four pixels are stored as
-// three times four.
+// One thread for each row of a block: `side` pixels, 3*side neighbouring values; those of four pixels are stored as
+// three groups of four.
 template <class T>
 struct ImageTailBlocks {
   struct Parameters {
     const u8* images;
     const u8* flip;
     T* y;
-    i32 h, w, top, left;          // of the image, and zeros above and left of it
+    i32 h, w, top, left;          // of the image; zeros above and left of it
     i64 lines;                    // rows of blocks' pixels of the result, N * H' * W' * side
     Divisor side, columns, rows;  // blocks of a row, rows of blocks
-    bool wide;                    // four values go by one access
+    bool wide;                    // four values are stored by one access
     NormaliseTable table;
   };
   struct Shared {

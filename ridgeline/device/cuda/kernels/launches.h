@@ -1,10 +1,10 @@
 // ridgeline/device/cuda/kernels/launches.h
 //
-// What our kernels compute, as functions that give launches to a sink in their order: of a stream, or of the host
-// versions (row.h). Addresses are the card's and are not read here. Shapes are those of the ops (graph/op); images are
-// NHWC, weights KRSC. `type` is that of images; what belongs to channels is f32. `scratch` has the bytes that the
-// function's `_scratch` says, with undefined contents. No function allocates, and results may lie on operands where
-// their comment says so. Numbers of vectors and elements are below 2^31 (kMostElements); callers refuse more.
+// What our kernels compute, as functions that give launches in their order to a sink: a stream, or the host versions
+// (row.h). Addresses are the card's and are not read here. Shapes are those of the ops (graph/op); images are NHWC,
+// weights KRSC. `type` is that of images; values of channels are f32. `scratch` has the size given by the function's
+// `_scratch`, with undefined contents. No function allocates; results may overwrite operands only where a comment says
+// so. Numbers of vectors and elements are below 2^31 (kMostElements); callers refuse more.
 #pragma once
 
 #include <array>
@@ -20,19 +20,19 @@ inline constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;
 
 // ---- copies
 
-// Between f32, bf16 and f16 (of other types loops make casts).
+// Between f32, bf16 and f16 (loops cast other types).
 void cast(LaunchSink sink, DType from_type, const void* from, DType to_type, void* to, std::int64_t elements);
 // Words of 4 bytes.
 void fill_words(LaunchSink sink, void* to, std::uint32_t word, std::int64_t words);
 // [batch, rows, columns] to [batch, columns, rows], elements of 1, 2, 4 or 8 bytes.
 void transpose(LaunchSink sink, std::size_t element_bytes, const void* from, void* to, std::int64_t batch,
                std::int64_t rows, std::int64_t columns);
-// [rows, from_width] to [rows, to_width]: zeros behind a row that is too short.
+// [rows, from_width] to [rows, to_width]: short rows are padded with zeros.
 void resize_rows(LaunchSink sink, DType from_type, const void* from, std::int64_t from_width, DType to_type, void* to,
                  std::int64_t to_width, std::int64_t rows);
 // An axis of a strided copy, the outermost first: index i of `to` reads position first + i * step of `from`, or
-// `outside` (its lowest bits) outside [0, from_extent). Where `every` is more than one, that position is divided by it,
-// and one that leaves a rest is outside. Strides count elements.
+// `outside` (its lowest bits) outside [0, from_extent). If `every` is more than one, that position is divided by it,
+// and one with a remainder is outside. Strides count elements.
 struct CopyAxis {
   std::int64_t extent = 1, to_stride = 0;
   std::int64_t first = 0, step = 1, every = 1, from_extent = 1, from_stride = 0;
@@ -41,8 +41,8 @@ inline constexpr std::size_t kCopyAxes = 6;
 void strided_copy(LaunchSink sink, std::size_t element_bytes, const void* from, void* to,
                   std::span<const CopyAxis> axes, std::uint64_t outside = 0);
 
-// y [outer, count, inner] = table [outer, rows, inner] at `indices`; elements with the lowest bits of `outside` where
-// an index is no row. The gradient leaves those out.
+// y [outer, count, inner] = table [outer, rows, inner] at `indices`; elements have the lowest bits of `outside` where
+// an index has no row. The gradient leaves those out.
 struct GatherShape {
   std::int64_t outer = 1, rows = 0, count = 0, inner = 1;
 };
@@ -65,7 +65,7 @@ struct BatchNormTrain {
   bool relu = false;
   double momentum = 0.1;
   void* y;                                                     // may be x or the addend
-  float *mean, *inv_std, *new_running_mean, *new_running_var;  // the running ones may be the old ones
+  float *mean, *inv_std, *new_running_mean, *new_running_var;  // the new running ones may overwrite the old ones
   void* scratch;
 };
 std::size_t batch_norm_scratch(const BatchNorm& norm);
@@ -90,9 +90,9 @@ struct BatchNormGradient {
   const float* beta = nullptr;   // of_x
   const void* y = nullptr;       // of_y
   const void* addend = nullptr;  // added to dy
-  void* dx;                      // may be x, dy or the addend where g is not one of them
+  void* dx;                      // may be x, dy or the addend unless g is one of them
   float *dgamma, *dbeta;
-  void* g = nullptr;  // the gated gradient, where it is a result; may be dy or the addend
+  void* g = nullptr;  // the gated gradient, if it is a result; may be dy or the addend
   void* scratch;
 };
 void batch_norm_gradient(LaunchSink sink, const BatchNorm& norm, const BatchNormGradient& a);
@@ -112,7 +112,7 @@ struct Reduction {
 };
 std::size_t reduce_scratch(const Reduction& r);
 void reduce(LaunchSink sink, const Reduction& r, const void* x, void* y, void* scratch);
-// Steps one behind the other, the result of each the x of the next; sums stay in double up to the last one's factor.
+// Consecutive steps, the result of each being the x of the next; sums stay in double up to the last one's factor.
 std::size_t reduce_scratch(std::span<const Reduction> steps);
 void reduce(LaunchSink sink, std::span<const Reduction> steps, const void* x, void* y, void* scratch);
 
@@ -152,7 +152,7 @@ struct MomentumUpdate {
   bool has_momentum = true, nesterov = false;
   double momentum = 0.9, weight_decay = 0;
   DType copy_type = DType::bf16;
-  // Where not null, 0.5 * penalty_factor * the sum of squares of all w as they were: an L2 penalty.
+  // If not null, gets 0.5 * penalty_factor * the sum of squares of all old w: an L2 penalty.
   float* penalty = nullptr;
   double penalty_factor = 0;
   void* scratch = nullptr;  // of the penalty
@@ -166,12 +166,12 @@ struct NormTensor {
 };
 enum class TensorsTotal {
   squares,     // factor * sum of squares
-  norm,        // the root of it
-  clip,        // min(1, limit / norm): 1 where the norm is at most the limit, NaN where it is NaN
+  norm,        // its square root
+  clip,        // min(1, limit / norm): 1 if the norm is at most the limit, NaN if it is NaN
   all_finite,  // a bool: whether every element is finite
 };
 std::size_t tensors_total_scratch(std::span<const std::int64_t> elements);
-// One number of all tensors, all of one type, to `result` (f32, or bool).
+// Reduces all tensors, which have one type, to one number in `result` (f32, or bool).
 void tensors_total(LaunchSink sink, TensorsTotal total, DType type, std::span<const NormTensor> tensors, double factor,
                    double limit, void* result, void* scratch);
 
@@ -186,7 +186,7 @@ struct Pool {
   std::int64_t kh = 1, kw = 1, sh = 1, sw = 1, top = 0, left = 0;
 };
 void max_pool(LaunchSink sink, const Pool& pool, const void* x, void* y, void* index);
-// `gate`: the pooled image y, where the gradient passes on through the relu in front of the pool; null: no gate.
+// `gate`: the pooled image y, if the gradient also passes the relu before the pool; null: no gate.
 void max_pool_gradient(LaunchSink sink, const Pool& pool, const void* dy, const void* index, const void* gate,
                        void* dx);
 void average_pool(LaunchSink sink, const Pool& pool, bool count_padding, const void* x, void* y);
@@ -196,7 +196,7 @@ void average_pool_gradient(LaunchSink sink, const Pool& pool, bool count_padding
 
 struct Targets {
   const std::int32_t* labels = nullptr;
-  const void* shares = nullptr;  // in the place of labels, of the logits' type
+  const void* shares = nullptr;  // instead of labels, of the logits' type
   const void* mask = nullptr;    // of the logits' type
   double smoothing = 0;
 };
@@ -209,7 +209,7 @@ struct SoftmaxAxis {
 void softmax(LaunchSink sink, const SoftmaxAxis& axis, const void* x, void* y);
 // dx may be y or dy.
 void softmax_gradient(LaunchSink sink, const SoftmaxAxis& axis, const void* y, const void* dy, void* dx);
-// bad_labels [rows], u32: 1 where a label is none of the classes; null: nobody asks.
+// bad_labels [rows], u32: 1 where a label is not one of the classes; null: not wanted.
 void softmax_cross_entropy(LaunchSink sink, DType type, const void* x, const Targets& targets, void* loss,
                            void* probabilities, void* bad_labels, std::int64_t rows, std::int64_t classes);
 // dx may be the probabilities.
@@ -255,13 +255,13 @@ void local_response_norm_gradient(LaunchSink sink, const Normalisation& norm, co
 
 struct DirectShape {
   DType type = DType::f32;
-  DType result = DType::f32;  // that of operands, or f32
+  DType result = DType::f32;  // the operands' type, or f32
   std::int64_t n = 0, h = 0, w = 0, c = 0, oh = 0, ow = 0, k = 0, r = 1, s = 1;
   std::int64_t stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1, groups = 1;
 };
 struct Epilogue {
   const void* bias = nullptr;
-  DType bias_type = DType::f32;  // or that of operands
+  DType bias_type = DType::f32;  // or the operands' type
   const void* addend = nullptr;  // of the results' type
   bool relu = false;
 };
@@ -271,8 +271,8 @@ void direct_data_gradient(LaunchSink sink, const DirectShape& shape, const void*
                           void* dx);
 void direct_weight_gradient(LaunchSink sink, const DirectShape& shape, const void* x, const void* dy, void* dw);
 
-// Whether the faster depthwise kernels take it: 3x3, one filter a channel, no dilation, results of the operands' type
-// (weights' gradients also f32); without an addend.
+// Whether the faster depthwise kernels take it: 3x3, one filter per channel, no dilation, results of the operands' type
+// (weights' gradients also f32), no addend.
 bool is_depthwise(const DirectShape& shape);
 void depthwise(LaunchSink sink, const DirectShape& shape, const void* x, const void* w, const Epilogue& epilogue,
                void* y);
@@ -289,8 +289,8 @@ struct ProductShape {
   std::int64_t rows = 0, columns = 0, inner = 0;
   std::int64_t a_row = 0, a_column = 1, b_row = 0, b_column = 1;
 };
-// Products of many matrices, y's one behind the other: along each axis of `extent`, the innermost last, a's and b's are
-// so many elements apart.
+// Products of many matrices; y's are contiguous. For each axis of `extent`, the innermost last, the distances of a's
+// and b's matrices in elements.
 struct ProductBatch {
   std::int64_t extent = 1, a_step = 0, b_step = 0;
 };

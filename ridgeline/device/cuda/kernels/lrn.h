@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/kernels/lrn.h
 //
 // Local response normalisation across channels, y = x * s^-beta with s = bias + share * sum of x^2 over `reach`
-// channels on either side, and its gradient. Elements are taken flat: a neighbour counts where it is a channel of the
+// channels on either side, and its gradient. Elements are indexed flat: a neighbour counts if it is a channel of the
 // same pixel.
 #pragma once
 
@@ -16,7 +16,7 @@ struct LrnShape {
   float bias, share, beta;
 };
 
-// s^-beta; of 3/4 by two roots.
+// s^-beta; for beta = 3/4 by two roots.
 RIDGELINE_DEVICE float inverse_power(float s, float beta) {
   if (beta == 0.75f) {
     const float r = root(s);
@@ -66,8 +66,8 @@ struct Lrn {
   }
 };
 
-// dx = dy * s^-beta - 2*beta*share * x * sum over the window of dy * x * s^(-beta-1). A block's elements and `reach`
-// more on either side have their products in shared memory.
+// dx = dy * s^-beta - 2*beta*share * x * sum over the window of dy * x * s^(-beta-1). The products of a block's
+// elements, and of `reach` more on either side, are in shared memory.
 template <class T>
 struct LrnGradient {
   struct Parameters {

@@ -1,9 +1,9 @@
 // ridgeline/device/cuda/kernels/numbers.h
 //
-// Arithmetic that gives the same bits on a card and on the CPU: storage types, exp, log, sine and cosine by the rules
-// of graph/loop/float_math.h and core/math.h, and Philox by core/random.h. Kernels include it; loop texts begin with it
-// (loop/text.h), so it includes nothing and compiles under nvcc, NVRTC and g++ alike. NaN has the bits that the
-// machine gives it.
+// Arithmetic that gives the same bits on a card and on the CPU: storage types, exp, log, sine and cosine as in
+// graph/loop/float_math.h and core/math.h, and Philox as in core/random.h. Kernels include it; loop texts begin with it
+// (loop/text.h), so it includes nothing and compiles under nvcc, NVRTC and g++ alike. NaN has the bits that the machine
+// gives it.
 #pragma once
 
 #if defined(__CUDA_ARCH__) || defined(__CUDACC_RTC__)
@@ -39,7 +39,7 @@ RIDGELINE_DEVICE double double_of(u64 bits) { return __builtin_bit_cast(double, 
 RIDGELINE_DEVICE float infinity_f32() { return float_of(0x7f800000u); }
 RIDGELINE_DEVICE float nan_f32() { return float_of(0x7fc00000u); }
 
-// By the bits: the processor's own would flush a denormal number.
+// By the bits: the processor's negation would flush a denormal number.
 RIDGELINE_DEVICE float negated(float x) { return float_of(bits_of(x) ^ 0x80000000u); }
 RIDGELINE_DEVICE float absolute(float x) { return float_of(bits_of(x) & 0x7fffffffu); }
 RIDGELINE_DEVICE double negated(double x) { return double_of(bits_of(x) ^ 0x8000000000000000ull); }
@@ -354,7 +354,7 @@ RIDGELINE_DEVICE u32 high_product(u32 a, u32 b) {
 #endif
 }
 
-// The number of the lowest bit that is 1; there is one.
+// The position of the lowest bit that is 1; there must be one.
 RIDGELINE_DEVICE int lowest_bit(u32 bits) {
 #if RIDGELINE_ON_CARD
   return __ffs(static_cast<int>(bits)) - 1;
@@ -365,7 +365,8 @@ RIDGELINE_DEVICE int lowest_bit(u32 bits) {
 
 RIDGELINE_DEVICE constexpr i64 divided_up(i64 n, i64 by) { return (n + by - 1) / by; }
 
-// Division of numbers below 2^31 by one known before the launch: a product and a shift (Granlund and Montgomery, 1994).
+// Division of numbers below 2^31 by a divisor known before the launch: a product and a shift (Granlund and Montgomery,
+// 1994).
 struct Divisor {
   u32 value = 1;
   u32 magic = 1;
@@ -379,7 +380,7 @@ struct Divisor {
   }
 #endif
   RIDGELINE_DEVICE u32 quotient(u32 n) const { return (high_product(n, magic) + n) >> shift; }
-  // Replaces n by its quotient; the remainder.
+  // Replaces n by its quotient; returns the remainder.
   RIDGELINE_DEVICE u32 split(u32& n) const {
     const u32 q = quotient(n);
     const u32 rest = n - q * value;

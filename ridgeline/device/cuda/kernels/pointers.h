@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/kernels/pointers.h
 //
-// Which members of a kernel's parameters are addresses, and what the kernel reads and writes behind them: each body
-// says so in pointers(p, list). Collected for one launch, on the stack.
+// Which members of a kernel's parameters are addresses, and what the kernel reads and writes there: each body says so
+// in pointers(p, list). Collected for one launch, on the stack.
 #pragma once
 
 #include <span>

@@ -1,9 +1,9 @@
 // ridgeline/device/cuda/kernels/pool.h
 //
-// Max and average pooling over NHWC, forward and backward. A thread makes V channels of one pixel of the result; the
+// Max and average pooling over NHWC, forward and backward. A thread computes V channels of one pixel of the result; the
 // backward ones gather, so each result is written once and sums run in the order of the windows. The max pool keeps the
-// position of each maximum in its window as a byte; its gradient may pass the gate of the relu in front of the pool,
-// which is closed where the maximum is not above 0. NaN wins a maximum, padding never does.
+// position of each maximum in its window as a byte; its gradient may pass the gate of the relu before the pool, which
+// is closed where the maximum is not above 0. NaN wins a maximum, padding never does.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
@@ -43,7 +43,7 @@ struct PixelThreads {
   }
 };
 
-// Taps [first, last) of the window at `out` that lie in [0, size).
+// Taps [first, last) of the window at `out` that are in [0, size).
 struct TapRange {
   i32 origin, first, last;
   RIDGELINE_DEVICE TapRange(i32 out, i32 stride, i32 pad, i32 kernel, i32 size) : origin(out * stride - pad) {
@@ -52,7 +52,7 @@ struct TapRange {
   }
 };
 
-// Windows [first, last) that pixel `at` lies in.
+// Windows [first, last) that contain pixel `at`.
 struct WindowRange {
   i32 first, last;
   RIDGELINE_DEVICE WindowRange(i32 at, i32 stride, i32 pad, i32 kernel, i32 windows) {
@@ -63,7 +63,7 @@ struct WindowRange {
   }
 };
 
-// Bytes side by side, as the indices of V channels.
+// Contiguous bytes: the indices of V channels.
 template <int V>
 struct alignas(V) Bytes {
   u8 at[V];
@@ -102,7 +102,7 @@ struct MaxPool {
       RIDGELINE_UNROLL
       for (int v = 0; v < V; ++v) {
         best[v] = -infinity_f32();
-        where[v] = static_cast<u32>(rows.first * s.kw + columns.first);  // of the first: infinities lose to nothing
+        where[v] = static_cast<u32>(rows.first * s.kw + columns.first);  // of the first tap, for windows of -infinity
       }
       for (i32 r = rows.first; r < rows.last; ++r) {
         const T* const row = image + (static_cast<i64>(rows.origin + r) * s.w + columns.origin) * s.c;
@@ -183,8 +183,8 @@ struct MaxPoolGradient {
   }
 };
 
-// The same for pools of stride 2: a thread makes a tile of 2x2 pixels, so a window's dy, index and gate are read once
-// for all of the tile's pixels in it. Rows and columns are counted from the first window's corner.
+// The same for pools of stride 2: a thread computes a tile of 2x2 pixels, so a window's dy, index and gate are read
+// once for all of the tile's pixels in it. Rows and columns are counted from the first window's corner.
 template <class T, int V>
 struct MaxPoolTileGradient {
   using Parameters = typename MaxPoolGradient<T, V>::Parameters;  // threads over [n, tile rows, tile columns, c]
@@ -225,7 +225,7 @@ struct MaxPoolTileGradient {
             RIDGELINE_UNROLL
             for (int v = 0; v < V; ++v) dy[v] = y[v] <= 0 ? 0.0f : dy[v];
           }
-          // Positions of the tile's pixels in the window; 256 where one is behind the window's end.
+          // Positions of the tile's pixels in the window; 256 for one beyond the window's end.
           const i32 r = 2 * (row - oh), q = 2 * (column - ow);
           const u32 corner = static_cast<u32>(r * s.kw + q);
           const bool right = q + 1 < s.kw, below = r + 1 < s.kh;

@@ -15,7 +15,7 @@ std::span<const KernelRow* const> reduce_rows() {
 
 namespace {
 
-// Where few sums are long, they are made in two steps: of chunks, then of those.
+// A few long sums are computed in two steps: of chunks, then of their sums.
 constexpr i64 kLongSum = 16384;
 
 bool in_two(const Reduction& r) { return !r.maximum && r.outer * r.inner < 64 && r.reduced > kLongSum; }

@@ -1,15 +1,15 @@
 // ridgeline/device/cuda/kernels/reduce.h
 //
-// Sums, means and maxima over neighbouring axes: x as [outer, reduced, inner], y [outer, inner]. Where all of `outer`
-// and `inner` is one, chunks of x are summed first (twice the same kernel). Other axes are reduced group by group. Sums
-// in double by a tree, between kernels, too; a NaN wins a maximum.
+// Sums, means and maxima over neighbouring axes: x as [outer, reduced, inner], y [outer, inner]. If `outer` and `inner`
+// are both one, chunks of x are summed first (the same kernel twice). Other axes are reduced group by group. Sums are
+// in double by a tree, also between kernels; a NaN wins a maximum.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
 
 namespace ridgeline::cuda {
 
-// Threads of a block over the reduced axis and, where `inner` is more than one, over neighbouring elements of it.
+// A block's threads cover the reduced axis and, if `inner` is more than one, neighbouring elements of it.
 template <class From, class To, bool kMaximum>
 struct Reduce {
   using Real = double;
@@ -17,9 +17,9 @@ struct Reduce {
     const From* x;
     To* y;
     i64 outer, reduced, inner;
-    i64 chunk;  // of the reduced axis: what a block takes; y is then [outer, chunks, inner]
+    i64 chunk;  // how much of the reduced axis a block takes; y is then [outer, chunks, inner]
     double factor;
-    i32 columns;    // threads side by side along inner, a power of two up to 32
+    i32 columns;    // neighbouring threads along inner, a power of two up to 32
     Divisor tiles;  // of inner, `columns` each
   };
   struct Shared {

@@ -1,9 +1,9 @@
 // ridgeline/device/cuda/kernels/row.h
 //
 // The rows of the kernel table and how a kernel is launched. A family of kernels is three files: name.h with the bodies
-// and a list `RIDGELINE_<FAMILY>_KERNELS(K)` of K(symbol, Body) rows, name.cu, which makes device code of the list, and
-// name.cpp, which makes the table's rows and the functions that fill parameters in. A launch is given to a LaunchSink:
-// a stream, or the host version (run_on_host). Nothing here needs NVIDIA's headers. Any thread.
+// and a list `RIDGELINE_<FAMILY>_KERNELS(K)` of K(symbol, Body) rows, name.cu, which makes device code from the list,
+// and name.cpp, which has the table's rows and the functions that fill in parameters. A launch is given to a
+// LaunchSink: a stream, or the host version (run_on_host). Nothing here needs NVIDIA's headers. Any thread.
 #pragma once
 
 #include <cstring>
@@ -36,7 +36,7 @@ using LaunchSink = FunctionRef<void(const KernelLaunch&)>;
 // All rows, in the order of their families.
 std::span<const KernelRow* const> kernel_rows();
 
-// Runs a launch on the calling thread: the bits of the card. Shared memory begins as noise.
+// Runs a launch on the calling thread, with the bits of the card. Shared memory starts with noise.
 struct RunOnHost {
   void operator()(const KernelLaunch& launch) const { launch.kernel.host(launch.parameters, launch.blocks); }
 };
@@ -69,13 +69,13 @@ template <class Body>
 void give(LaunchSink sink, const typename Body::Parameters& parameters) {
   static_assert(std::is_trivially_copyable_v<typename Body::Parameters> &&
                 sizeof(typename Body::Parameters) <= kMaxParameterBytes);
-  // g++ 12 clears members, too, where one of them is aligned to 16.
+  // g++ 12 also clears members if one of them is aligned to 16.
   static_assert(alignof(typename Body::Parameters) <= 8);
   const Blocks blocks = Body::blocks(parameters);
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return;  // nothing to do
   auto whole = parameters;
 #if __has_builtin(__builtin_clear_padding)
-  __builtin_clear_padding(&whole);  // what is left on the stack may look like an address (driver/recording.h)
+  __builtin_clear_padding(&whole);  // stack contents may look like an address (driver/recording.h)
 #endif
   PointerList pointers(&whole);
   Body::pointers(whole, pointers);

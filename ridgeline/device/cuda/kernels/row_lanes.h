@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/kernels/row_lanes.h
 //
 // How kernels that need a sum over each row before they write it divide their work: a block takes some rows, and a row
-// has `lanes` threads, each with every k-th element. Where rows lie side by side (their elements do not), neighbouring
-// threads have neighbouring rows; else neighbouring elements of one row. All follows from the shape.
+// has `lanes` threads, each with every k-th element. If rows are interleaved in memory, neighbouring threads have
+// neighbouring rows; else neighbouring elements of one row. The division depends only on the shape.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
@@ -13,15 +13,15 @@ inline constexpr int kLaneThreads = 256;
 
 struct RowLanes {
   int lanes = 1;             // a power of two
-  bool interleaved = false;  // rows lie side by side
+  bool interleaved = false;  // rows are interleaved in memory
 
-  // Of rows of so many elements (or groups of elements that a thread reads at once).
+  // For rows of that many elements (or groups of elements that a thread reads at once).
   static RowLanes of(i64 elements, bool interleaved) {
     RowLanes r{1, interleaved};
     if (interleaved) {
       while (r.lanes < 8 && r.lanes < elements) r.lanes *= 2;
     } else {
-      // A warp has a row where that is not too long for it.
+      // A warp has a row unless that is too long for it.
       while (r.lanes < kLaneThreads && r.lanes < elements && (r.lanes < 32 || r.lanes * 8 < elements)) r.lanes *= 2;
     }
     return r;
@@ -29,12 +29,12 @@ struct RowLanes {
   RIDGELINE_DEVICE int rows() const { return kLaneThreads / lanes; }  // of a block
   RIDGELINE_DEVICE int row(int thread) const { return interleaved ? thread % rows() : thread / lanes; }
   RIDGELINE_DEVICE int lane(int thread) const { return interleaved ? thread / rows() : thread % lanes; }
-  // Where a thread keeps its part of a sum in shared memory, for tree(block, lanes, rows()); row r's ends at r.
+  // The slot of a thread's partial sum in shared memory, for tree(block, lanes, rows()); row r's total ends at r.
   RIDGELINE_DEVICE int place(int thread) const { return lane(thread) * rows() + row(thread); }
   u32 blocks(i64 all_rows) const { return static_cast<u32>(divided_up(all_rows, rows())); }
 };
 
-// each(row, r, lane) by each thread that has a row of all `rows`: row r of its block.
+// Calls each(row, r, lane) on each thread that has one of all `rows`: row r of its block.
 template <class Block, class Each>
 RIDGELINE_DEVICE void each_lane(Block& block, const RowLanes& lanes, i64 rows, const Each& each) {
   const i64 first = static_cast<i64>(block.x()) * lanes.rows();
@@ -44,7 +44,7 @@ RIDGELINE_DEVICE void each_lane(Block& block, const RowLanes& lanes, i64 rows, c
   });
 }
 
-// values[r] of each row r of the block: what of(row, r, lane) gives, joined over the lanes by a tree.
+// Computes values[r] for each row r of the block: the results of of(row, r, lane), combined over the lanes by a tree.
 template <class Block, class Value, class Of, class Join>
 RIDGELINE_DEVICE void join_lanes(Block& block, const RowLanes& lanes, i64 rows, Value (&values)[kLaneThreads],
                                  const Of& of, const Join& join) {

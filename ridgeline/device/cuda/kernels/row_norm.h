@@ -1,14 +1,14 @@
 // ridgeline/device/cuda/kernels/row_norm.h
 //
-// Layer norm of rows, and its gradient by x: a block has some rows, each by its own threads (row_lanes.h), with sums in
-// double. For sample_norm.h, which has the list of kernels.
+// Layer norm of rows, and its gradient with respect to x: a block has some rows, each with its own threads
+// (row_lanes.h), with sums in double. For sample_norm.h, which has the list of kernels.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/row_lanes.h"
 
 namespace ridgeline::cuda {
 
-// The root is of a variance that rounding may have made negative; NaN stays.
+// Rounding may have made the variance negative; NaN stays.
 RIDGELINE_DEVICE float inverse_deviation(double variance, double epsilon) {
   return static_cast<float>(1.0 / root(larger(variance, 0.0) + epsilon));
 }
@@ -83,7 +83,7 @@ struct RowNorm {
     each_lane(block, lanes, rows, [&](i64 row, int r, int lane) {
       const double whole = shared.sums[r] / count;
       const float mean = static_cast<float>(whole);
-      const double rest = whole - static_cast<double>(mean);  // what the mean lost when it was rounded
+      const double rest = whole - static_cast<double>(mean);  // the rounding error of the mean
       const float inv_std = inverse_deviation(shared.squares[r] / count - rest * rest, p.epsilon);
       for (i64 c = lane * V; c < channels; c += lanes.lanes * V) {
         float x[V];
@@ -100,7 +100,7 @@ struct RowNorm {
   }
 };
 
-// dx alone; what gamma and beta get is summed by NormParameterSums.
+// Only dx; the gradients of gamma and beta are summed by NormParameterSums.
 template <class T, int V>
 struct RowNormGradient {
   struct Parameters {

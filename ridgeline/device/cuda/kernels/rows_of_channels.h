@@ -2,7 +2,8 @@
 //
 // How the kernels that sum over rows of channels, [rows, channels], divide their work: a block takes a tile of channels
 // and a chunk of rows; in it a thread has V neighbouring channels and every k-th row. Sums run over a thread's rows in
-// order, then over the threads of a tile by a tree, then over the chunks (ChunkSums). All follows from the shape.
+// order, then over the threads of a tile by a tree, then over the chunks (ChunkSums). The division depends only on the
+// shape.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
@@ -17,7 +18,7 @@ struct RowTiles {
   i64 chunk_rows = 0;
   u32 chunks = 0;
   u32 tiles = 0;
-  int lanes = 0;  // threads side by side in a row, a power of two up to 32
+  int lanes = 0;  // neighbouring threads in a row, a power of two up to 32
 
   // `width`: channels of a thread; `wanted`: blocks that fill the card.
   RowTiles() = default;
@@ -44,7 +45,7 @@ struct RowTiles {
   }
 };
 
-// each(row, value...) over the rows of a thread in order; `read(row)` reads what the row needs, four rows ahead.
+// Calls each(row, value...) for the rows of a thread in order; `read(row)` reads what a row needs, four rows ahead.
 template <class Read, class Take>
 RIDGELINE_DEVICE void over_rows(i64 begin, i64 end, int step, const Read& read, const Take& take) {
   constexpr int kAhead = 4;
@@ -59,7 +60,7 @@ RIDGELINE_DEVICE void over_rows(i64 begin, i64 end, int step, const Read& read, 
   for (; row < end; row += step) take(row, read(row));
 }
 
-// Of a block of ChunkSums: 8 channels, 32 threads each.
+// The layout of a block of ChunkSums: 8 channels, 32 threads each.
 inline constexpr int kSumChannels = 8;
 inline constexpr int kSumThreads = 256;
 inline constexpr int kSumLanes = kSumThreads / kSumChannels;
@@ -69,7 +70,7 @@ struct ChunkSumsShared {
   double sums[kSums][kSumThreads];
 };
 
-// Adds up partial[chunk][k][channel] over the chunks, for kSums values of k, in double, and calls finish(channel, sums)
+// Sums partial[chunk][k][channel] over the chunks, for kSums values of k, in double, and calls finish(channel, sums)
 // for each channel.
 template <int kSums, class Block, class Finish>
 RIDGELINE_DEVICE void sum_chunks(Block& block, const float* partial, u32 chunks, i64 channels,
@@ -105,10 +106,10 @@ RIDGELINE_DEVICE void sum_chunks(Block& block, const float* partial, u32 chunks,
 
 inline u32 sum_chunks_blocks(i64 channels) { return static_cast<u32>(divided_up(channels, kSumChannels)); }
 
-// Blocks that fill every card that there is, and chunks that a sum has at most.
+// Blocks that fill every existing card, and the largest number of chunks of a sum.
 inline constexpr i64 kFullCard = 1056;
 
-// The sums of a block, [kSums] of each channel: from the registers of threads through a tree to partial[chunk].
+// Sums over a block, [kSums] for each channel: from the threads' registers by a tree into partial[chunk].
 template <int kSums, int V>
 struct RowSumsShared {
   float sums[kSums][kRowThreads * V];

@@ -95,7 +95,7 @@ void sample_norm_gradient(LaunchSink sink, const SampleNorm& norm, const SampleN
         give<NormParameterTotals>(sink, {partial, static_cast<u32>(tiles.chunks()), norm.channels, a.dgamma, a.dbeta});
       };
       if (is_rows(norm)) {
-        // Before dx, which may lie on dy.
+        // Before dx, which may overwrite dy.
         give<NormParameterSums<T, V, true>>(sink, {in<T>(a.x), in<T>(a.dy), a.mean, a.inv_std, partial, tiles});
         totals();
         const NormRows rows{norm.samples, norm.channels, RowLanes::of(norm.channels / V, false)};

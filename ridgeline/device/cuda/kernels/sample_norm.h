@@ -1,9 +1,9 @@
 // ridgeline/device/cuda/kernels/sample_norm.h
 //
-// Layer norm and group norm, and their gradients (graph/op/layer_norm.h). Where a sample is one row, row_norm.h has the
-// kernels. Else sums of channels are taken over chunks of positions (rows_of_channels.h), groups join those of their
-// channels, and another kernel writes the result; sums of chunks are in double. The sums of a group are of differences
-// from its first value, so that a mean that is large beside the deviation costs no digits.
+// Layer norm and group norm, and their gradients (graph/op/layer_norm.h). If a sample is one row, the kernels are in
+// row_norm.h. Else sums of channels are taken over chunks of positions (rows_of_channels.h), combined for groups, and
+// another kernel writes the result; sums of chunks are in double. The sums of a group are of differences from its first
+// value, so that a mean that is large compared with the deviation costs no digits.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/row_norm.h"
@@ -11,7 +11,7 @@
 
 namespace ridgeline::cuda {
 
-// How each of the batches of rows is divided: the grid's x counts tiles of channels and, around them, batches.
+// How each of the batches of rows is divided: the grid's x counts tiles of channels within batches.
 struct NormTiles {
   RowTiles tiles;
   Divisor channel_tiles;
@@ -26,9 +26,9 @@ struct NormTiles {
   RIDGELINE_DEVICE i64 values_of_group() const { return tiles.rows * group_channels; }
 };
 
-// Two sums of each channel, over a chunk, to partial: what add(state, values, sums) makes of read(row, at) for each row
-// of the chunk, `at` the place of the row's first channel that the thread has; begin(batch, channel) gives the state of
-// V channels. Sums of a thread run over its rows in order.
+// Computes two sums of each channel over a chunk into partial: add(state, values, sums) adds the values that read(row,
+// at) gives for each row of the chunk, where `at` is the position of the thread's first channel; begin(batch, channel)
+// gives the state of V channels. A thread sums over its rows in order.
 template <int V, class Block, class Begin, class Read, class Add>
 RIDGELINE_DEVICE void sum_channels(Block& block, const NormTiles& tiles, RowSumsShared<2, V>& shared, float* partial,
                                    const Begin& begin, const Read& read, const Add& add) {
@@ -55,7 +55,7 @@ RIDGELINE_DEVICE void sum_channels(Block& block, const NormTiles& tiles, RowSums
   write_row_sums<2, V>(block, t, tile, batch * t.chunks + block.y(), registers, shared, partial);
 }
 
-// Of each channel, over a chunk: the sums of dy * xhat and of dy. kRows: each row has statistics of its own, else each
+// For each channel, over a chunk: the sums of dy * xhat and of dy. kRows: each row has statistics of its own, else each
 // group of a batch.
 template <class T, int V, bool kRows>
 struct NormParameterSums {
@@ -146,7 +146,7 @@ struct NormParameterTotals {
   }
 };
 
-// Of each channel, over a chunk: the sums of d and of d*d, d the difference from the first value of its group.
+// For each channel, over a chunk: the sums of d and of d*d, d the difference from the first value of its group.
 template <class T, int V>
 struct GroupSums {
   struct Parameters {
@@ -191,8 +191,8 @@ struct GroupSums {
   }
 };
 
-// Sums over the chunks and channels of a group, which a block has: shared.sums[0] = add(channel, first, second) of all
-// of them, a pair.
+// Sums over the chunks and channels of a group, one group per block: shared.sums[0] is the pair of sums of add(channel,
+// first, second).
 struct GroupTotalsShared {
   double first[256];
   double second[256];
@@ -256,7 +256,7 @@ struct GroupStatistics {
   }
 };
 
-// The sums of dy * gamma and of that times xhat, of each group, divided by its values.
+// For each group the means of dy * gamma and of dy * gamma * xhat.
 struct GroupGradientMeans {
   struct Parameters {
     const float *partial, *gamma;
@@ -289,7 +289,7 @@ struct GroupGradientMeans {
   }
 };
 
-// Where an element lies, for kernels that go over all of them.
+// The position of an element, for kernels that process all of them.
 struct NormPlaces {
   i64 vectors;  // groups of V neighbouring channels
   Divisor row_vectors, positions, group_channels;

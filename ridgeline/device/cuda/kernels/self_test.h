@@ -1,6 +1,6 @@
 // ridgeline/device/cuda/kernels/self_test.h
 //
-// The kernel by which the driver is tried out: y[i] = a * x[i] + y[i], with the multiplication rounded.
+// The kernel for testing the driver: y[i] = a * x[i] + y[i], with the multiplication rounded.
 #pragma once
 
 namespace ridgeline::cuda {

@@ -1,8 +1,9 @@
 // ridgeline/device/cuda/kernels/softmax.h
 //
 // Cross-entropy of a softmax over rows, with label smoothing, and the gradient. A block takes a row: in f32, sums in
-// double by a tree over threads. Labels are classes, or shares of each class. A label outside of the classes makes the
-// row's loss and gradient NaN and is counted in `bad_labels`. Also how many rows have their label among the k largest.
+// double by a tree over threads. Labels are classes, or probabilities of each class. A label outside of the classes
+// makes the row's loss and gradient NaN and is marked in `bad_labels`. Also counts rows whose label is among the k
+// largest.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
@@ -18,7 +19,7 @@ struct SoftmaxShared {
   double log_sum;
 };
 
-// What a row's targets are read from.
+// Where a row's targets are read from.
 template <class T>
 struct SoftmaxTargets {
   const i32* labels;  // or
@@ -40,7 +41,7 @@ struct SoftmaxLoss {
     T* probabilities;
     T* loss;
     SoftmaxTargets<T> targets;
-    u32* bad_labels;  // of each row 1 or 0; null: nobody asks
+    u32* bad_labels;  // for each row 1 or 0; null: not wanted
     i64 rows, classes;
   };
   using Shared = SoftmaxShared;
@@ -192,8 +193,8 @@ struct SoftmaxLossGradient {
   }
 };
 
-// hit[row] = 1 where fewer than k logits are greater than the label's (k = 0: where the label is the first largest),
-// all are finite, and the mask is not 0. A bad label is no hit.
+// hit[row] = 1 if fewer than k logits are greater than the label's (k = 0: if the label is the first largest), all are
+// finite, and the mask is not 0. A bad label is not a hit.
 template <class T>
 struct TopKHits {
   struct Parameters {

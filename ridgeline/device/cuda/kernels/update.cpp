@@ -17,7 +17,7 @@ namespace {
 
 std::int64_t chunks_of(std::int64_t elements) { return divided_up(elements, kUpdateChunk); }
 
-// The next tensors that one launch takes; `each(i, tensor)` fills in what belongs to number i of it.
+// The next tensors that one launch takes; `each(i, tensor)` fills in number i of it.
 template <class Tensor, class Each>
 Chunking chunking_of(std::span<const Tensor> tensors, const Each& each) {
   Chunking chunks{};

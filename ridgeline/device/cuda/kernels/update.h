@@ -1,9 +1,9 @@
 // ridgeline/device/cuda/kernels/update.h
 //
-// Updates of all parameters in one launch, SGD with and without momentum, with the CPU's roundings; what other
-// optimizers do is a loop (loop/). Beside it a 16-bit copy of each new weight, and the sum of squares of the old
-// weights, which an L2 penalty is made of. A block takes one chunk of one parameter. Also sums of squares and
-// "all finite" over many tensors alone: what clipping by the global norm and loss scales ask for.
+// Updates of all parameters in one launch, SGD with and without momentum, with the CPU's rounding; other optimizers are
+// loops (loop/). Optionally also a 16-bit copy of each new weight, and the sum of squares of the old weights, for an L2
+// penalty. A block takes one chunk of one parameter. Also, separately, sums of squares and "all finite" over many
+// tensors, for clipping by the global norm and loss scales.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
@@ -15,10 +15,10 @@ inline constexpr int kUpdateEach = 16;  // elements of a thread, four at a time
 inline constexpr i64 kUpdateChunk = kUpdateThreads * kUpdateEach;
 inline constexpr int kUpdateTensors = 64;  // of a launch
 
-// Which chunk of which tensor a block has: chunks are counted through.
+// Which chunk of which tensor a block has: chunks are numbered over all tensors.
 struct Chunking {
   u32 tensors;
-  u32 first[kUpdateTensors + 1];  // chunk of each tensor; behind the last the number of all
+  u32 first[kUpdateTensors + 1];  // first chunk of each tensor; after the last, the number of all
   i64 elements[kUpdateTensors];
 
   RIDGELINE_DEVICE u32 tensor_of(u32 chunk) const {
@@ -49,7 +49,7 @@ struct Momentum {
     float decay;        // weight decay
     bool has_momentum, has_decay, nesterov;
     bool wide;        // 16-byte accesses are possible
-    double* squares;  // null, or one sum a block
+    double* squares;  // null, or one sum per block
     Chunking chunks;
     const float* w[kUpdateTensors];
     const float* m[kUpdateTensors];
@@ -192,7 +192,7 @@ struct SquareSums {
   }
 };
 
-// y = what `form` makes of factor * the sum of parts: one block.
+// y = the function `form` of factor * the sum of parts: one block.
 struct TotalOfDoubles {
   enum class Form : u32 {
     sum,     // factor * sum
@@ -242,7 +242,7 @@ struct TotalOfDoubles {
   }
 };
 
-// flags[block] = 0, or NaN where an element of the chunk is not finite: their sum is finite if all are.
+// flags[block] = 0, or NaN if an element of the chunk is not finite: their sum is finite if all elements are.
 template <class T>
 struct FiniteParts {
   struct Parameters {
@@ -264,7 +264,7 @@ struct FiniteParts {
     const i64 begin = static_cast<i64>(block.x() - p.chunks.first[tensor]) * kUpdateChunk;
     const i64 end = p.chunks.elements[tensor] < begin + kUpdateChunk ? p.chunks.elements[tensor] : begin + kUpdateChunk;
     block.each_thread([&](int thread) {
-      float sum = 0;  // of x - x: NaN of infinities and NaN, else 0
+      float sum = 0;  // of x - x: NaN for infinities and NaN, else 0
       for (i64 at = begin + thread; at < end; at += kUpdateThreads) {
         const float x = load_one(p.x[tensor] + at);
         sum += x - x;

@@ -1,6 +1,6 @@
 // ridgeline/device/cuda/kernels/with_type.h
 //
-// From element types that are known at run time to the kernels of that type. For the .cpp files of families.
+// Calls the kernels of an element type that is known at run time. For the .cpp files of families.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace ridgeline::cuda {
 
-// run(T()) for values that are stored as `type`.
+// Calls run(T()) with T the stored type.
 template <class Run>
 void with_type(DType type, const Run& run) {
   switch (type) {
@@ -22,7 +22,7 @@ void with_type(DType type, const Run& run) {
   }
 }
 
-// run(T(), To()) for results of that type or f32.
+// Calls run(T(), To()) for results of that type or f32.
 template <class Run>
 void with_types(DType type, DType result, const Run& run) {
   with_type(type, [&]<class T>(T) {

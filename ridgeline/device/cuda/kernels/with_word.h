@@ -1,6 +1,6 @@
 // ridgeline/device/cuda/kernels/with_word.h
 //
-// From numbers of bytes that are known at run time to the kernels that move such words. For the .cpp files of families.
+// Calls the kernels that move words of a size that is known at run time. For the .cpp files of families.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace ridgeline::cuda {
 
-// run(Word()) for words of so many bytes.
+// Calls run(Word()) for words of that many bytes.
 template <class Run>
 void with_word(std::size_t bytes, const Run& run) {
   switch (bytes) {

@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/kernels/words.h
 //
-// Words that are moved, whatever they mean, and one that stands in for what is not there. Parameters hold it as 8
-// bytes: a member that is aligned to 16 makes g++ 12 clear other members as if they were padding (give() in row.h).
+// Words of any meaning that are moved, and a word that replaces missing elements. Parameters hold it as 8 bytes: a
+// member that is aligned to 16 makes g++ 12 clear other members as if they were padding (give() in row.h).
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/block.h"

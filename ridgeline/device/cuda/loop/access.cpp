@@ -20,7 +20,7 @@ LoopAccess loop_access(const loop::Expression& expression, int index, const Valu
     access.kind = LoopAccess::step;
     return access;
   }
-  // Of many tensors one may have one element: what they share has no axis.
+  // Of many tensors one may have a single element, so only an operand without axes is common to all.
   if (tensors > 1 ? operand.shape.rank() == 0 : operand.shape.elements() == 1 && shape.elements() != 1) {
     access.kind = LoopAccess::scalar;
     return access;
@@ -29,7 +29,7 @@ LoopAccess loop_access(const loop::Expression& expression, int index, const Valu
     access.kind = LoopAccess::direct;
     return access;
   }
-  // The loop's axes from the innermost outwards; neighbours along which the operand goes on evenly become one.
+  // The loop's axes from the innermost outwards; neighbours with a uniform stride become one.
   std::int64_t stride = 1;
   for (int axis = -1; axis >= -shape.rank(); --axis) {
     const std::int64_t own = -axis <= operand.shape.rank() ? operand.shape[axis] : 1;
@@ -43,7 +43,7 @@ LoopAccess loop_access(const loop::Expression& expression, int index, const Valu
       access.strides.push_back(step);
     }
   }
-  // Whether whole groups lie side by side, or in one element.
+  // Whether full groups are contiguous, or one element.
   const bool whole = access.extents[0] % each == 0;
   const bool even =
       std::all_of(access.strides.begin() + 1, access.strides.end(), [&](std::int64_t s) { return s % each == 0; });

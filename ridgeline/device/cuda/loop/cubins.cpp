@@ -11,7 +11,7 @@
 namespace ridgeline::cuda {
 namespace {
 
-// A file is the hash of its cubin, in hex, and the cubin: one that is cut off or damaged is not taken.
+// A file is the hash of its cubin, in hex, and the cubin: a truncated or damaged one is not used.
 constexpr std::size_t kHashBytes = 64;
 
 std::vector<unsigned char> kept(const std::string& path) {

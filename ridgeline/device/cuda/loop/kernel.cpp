@@ -8,13 +8,13 @@
 namespace ridgeline::cuda {
 namespace {
 
-// An axis as the text has it.
+// An axis as in the source text.
 struct Axis {
   Divisor extent;
   i64 stride;
 };
 
-// The bytes of a text's Parameters, member by member, each at its alignment; without memory they are counted alone.
+// The bytes of a text's Parameters, member by member, each at its alignment; without memory they are only counted.
 class Packer {
  public:
   explicit Packer(unsigned char* bytes = nullptr) : bytes_(bytes) {}
@@ -48,7 +48,7 @@ std::size_t operand_bytes(const LoopAccess& o, std::int64_t elements) {
   return static_cast<std::size_t>(count) * size_of(o.type);
 }
 
-// In the order of the text's Parameters. `tensors` may be fewer than the text has room for.
+// In the order of the text's Parameters. `tensors` may be fewer than the text's capacity.
 void pack(Packer& to, const LoopText& text, std::span<const LoopTensor> tensors, std::span<const u32> first, bool wide,
           void* scratch, std::size_t scratch_bytes) {
   const auto room = static_cast<std::size_t>(text.tensors);

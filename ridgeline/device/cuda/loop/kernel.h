@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/loop/kernel.h
 //
-// A loop over tensors of known shapes: its text, and the launches that run it. Owns the row of its kernel, so it
-// outlives its launches. Fills parameters in on the stack: any thread.
+// A loop over tensors of known shapes: its text, and the launches that run it. Owns the row of its kernel, so it must
+// outlive its launches. Fills in parameters on the stack: any thread.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace ridgeline::cuda {
 
-// One tensor's operands and results. What all tensors share is read from the first one's.
+// One tensor's operands and results. Shared operands are read from the first one's.
 struct LoopTensor {
   void* const* inputs;
   void* const* outputs;
@@ -27,12 +27,12 @@ class LoopKernel {
   const LoopText& text() const { return text_; }
   const KernelRow& row() const { return row_; }
   std::size_t scratch_bytes() const;  // of sums
-  // in_place()[r] = i: result r may lie over operand i. -1: over none.
+  // in_place()[r] = i: result r may overwrite operand i. -1: none.
   std::vector<int> in_place() const;
 
-  // The launches of the loop, and of the totals of its sums.
+  // Gives the launches of the loop, and of the totals of its sums.
   void give(LaunchSink sink, void* const* inputs, void* const* outputs, void* scratch) const;
-  // Of a text for many tensors: in so many launches as they need.
+  // For a text for many tensors: in as many launches as they need.
   void give(LaunchSink sink, std::span<const LoopTensor> tensors) const;
 
  private:
@@ -44,7 +44,7 @@ class LoopKernel {
   KernelRow row_;
 };
 
-// How many tensors a text for many takes in one launch: what fits into a kernel's parameters.
+// How many tensors a text for many takes in one launch: as many as fit into a kernel's parameters.
 int tensors_of_a_launch(std::size_t arrays, std::size_t shared);
 
 }  // namespace ridgeline::cuda

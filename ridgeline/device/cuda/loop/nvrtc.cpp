@@ -68,7 +68,7 @@ std::vector<unsigned char> compile_text(const std::string& name, const std::stri
   check(f.create(&owned.program, text.c_str(), (name + ".cu").c_str(), 0, nullptr, nullptr), "nvrtcCreateProgram",
         name);
   const std::string target = "--gpu-architecture=" + architecture;
-  // The numbers of our other kernels.
+  // The same options as for our other kernels.
   const char* const options[] = {target.c_str(), "--std=c++20",     "--fmad=false",
                                  "--ftz=true",   "--prec-div=true", "--prec-sqrt=true"};
   if (const int result = f.compile(owned.program, static_cast<int>(std::size(options)), options); result != 0) {

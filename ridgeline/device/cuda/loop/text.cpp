@@ -169,7 +169,7 @@ extern "C" void KERNEL(const unsigned* grid, const unsigned*, unsigned, const vo
 #endif
 )text";
 
-// How one with sums runs: a thread adds up every group that falls to it, then the threads of a block by a tree.
+// How one with sums runs: a thread adds up each of its groups, then the threads of a block by a tree.
 constexpr std::string_view kSumRun = R"text(
 RIDGELINE_DEVICE void run_thread(const Parameters& p, u32 block, u32 blocks, int thread, double (&sums)[kSums]) {
   RIDGELINE_UNROLL
@@ -219,7 +219,7 @@ extern "C" void KERNEL(const unsigned* grid, const unsigned*, unsigned, const vo
 #endif
 )text";
 
-// Of texts that g++ compiles: what -ftz=true is to NVRTC.
+// For texts that g++ compiles: the effect of NVRTC's -ftz=true.
 constexpr std::string_view kFlush = R"text(
 #if !defined(__CUDACC__)
 class FlushedDenormals {
@@ -273,7 +273,7 @@ class Writer {
     line("  RIDGELINE_UNROLL\n  for (int e = 0; e < kEach; ++e) {}", statement);
   }
 
-  // In the order in which LoopParameters (parameters.h) lays them out.
+  // In the order of LoopParameters (parameters.h).
   void parameters() {
     line("struct Parameters {{");
     line("  i64 elements[kTensors];");

@@ -1,13 +1,13 @@
 // ridgeline/device/cuda/loop/text.h
 //
-// A loop expression (graph/loop) as a text that NVRTC makes a kernel of, and g++ a function with the same bits. The
-// text depends on the expression, on element types and on how operands are broadcast; sizes are parameters, so loops
-// over other sizes share a kernel. The bits are those of the CPU's interpreter (graph/loop/evaluate.h); sums run in
-// double by a tree of their own.
+// A loop expression (graph/loop) as source text that NVRTC compiles to a kernel, and g++ to a function with the same
+// bits. The text depends on the expression, on element types and on how operands are broadcast; sizes are parameters,
+// so loops over other sizes share a kernel. The bits are those of the CPU's interpreter (graph/loop/evaluate.h); sums
+// are in double, by their own tree.
 //
 // A thread computes groups of 4 or 8 neighbouring elements: it loads all operands, computes term by term, then stores.
-// So a result may lie over an operand that has an element for each of its own. A text for many tensors does the same to
-// each: its array operands and results are tables of addresses.
+// So a result may overwrite an operand with as many elements. A text for many tensors does the same to each: its array
+// operands and results are tables of addresses.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@
 
 namespace ridgeline::cuda {
 
-// kernels/numbers.h, which every loop text begins with.
+// The text of kernels/numbers.h, with which every loop text begins.
 std::string_view numbers_text();
 
 inline constexpr std::size_t kLoopAxes = 6;
@@ -39,13 +39,13 @@ struct LoopAccess {
     direct,     // an element for each of the loop
     scalar,     // one element
     step,       // one integer, the step of random numbers
-    run,        // a group's elements lie side by side, where strides say
+    run,        // a group's elements are contiguous, at a place given by strides
     repeated,   // a group has one element
-    scattered,  // each element where strides say
+    scattered,  // each element at a place given by strides
   };
   Kind kind = unused;
   DType type = DType::f32;
-  // Of the last three: the loop's axes, neighbours joined where they can be, the innermost first.
+  // For the last three: the loop's axes, neighbours joined where they can be, the innermost first.
   std::vector<std::int64_t> extents, strides;
   bool strided() const { return kind >= run; }
 };
@@ -62,9 +62,9 @@ struct LoopText {
   int sum_count = 0;
 };
 
-// Of a loop over `shape`, to which all operands broadcast, whose results have these types (and one element where they
-// are sums). `tensors` > 1: of as many tensors of any sizes; operands have the shape of the loop or one element, and
-// there are no sums and no random numbers. Refuses what it cannot do, with the reason.
+// The text of a loop over `shape`, to which all operands broadcast, whose results have these types (and one element if
+// they are sums). `tensors` > 1: for that many tensors of any sizes; then operands have the loop's shape or one
+// element, without sums and random numbers. Refuses what it cannot do, with the reason.
 std::variant<LoopText, Refusal> loop_text(const loop::Expression& expression, Arithmetic arithmetic, const Shape& shape,
                                           std::span<const ValueType> operands, std::span<const DType> results,
                                           int tensors = 1);

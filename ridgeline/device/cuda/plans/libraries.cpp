@@ -5,7 +5,7 @@
 namespace ridgeline::cuda {
 namespace {
 
-// The functions are the process's, as the opened libraries are.
+// The functions belong to the process, like the opened libraries.
 const cudnn::Functions& cudnn_functions() {
   static const Library& library = Library::open(LibraryName::cudnn);
   static const cudnn::Functions functions([](const char* name) { return library.find(name); });
@@ -33,7 +33,7 @@ Libraries::~Libraries() {
 }
 
 std::unique_ptr<Libraries> Libraries::open(std::string_view card, int driver_version, LibrariesOptions options) {
-  // cuDNN looks for these among what is open: for its products, and for compiling.
+  // cuDNN looks for these among the open libraries: for its products, and for compiling.
   const cublas::Functions& cublas = cublas_functions();
   Library::open(LibraryName::nvrtc);
   const cudnn::Functions& cudnn = cudnn_functions();

@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/plans/libraries.h
 //
-// cuDNN and cuBLASLt as one card uses them: handles, kept plans, how plans are chosen. Owned by the device; kernels
-// made of it must not outlive it. Programs of a card are compiled and run by one thread at a time.
+// cuDNN and cuBLASLt for one card: handles, stored execution plans, and how plans are chosen. Owned by the device;
+// kernels made with it must not outlive it. Programs of a card are compiled and run by one thread at a time.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@ namespace ridgeline::cuda {
 
 struct LibrariesOptions {
   std::function<void(const std::string& line)> warn;  // gets plans that fail and files that are damaged
-  std::string folder = {};                            // of kept plans; "": none are kept
-  TrialClock clock = {};                              // plans are chosen by it; empty: the heuristics' first
-  NanProbe keeps_nan = {};                            // of plans that end in a relu; empty: all do
+  std::string folder = {};                            // of stored plans; "": none are stored
+  TrialClock clock = {};                              // times plans to choose one; empty: the heuristics' first
+  NanProbe keeps_nan = {};                            // checks plans that end in a relu; empty: all pass
 };
 
 class Libraries {
  public:
-  // For a card: `target` and the handle of cuBLASLt are those of its context. Where `cublas` is null, or
-  // `cublas_handle`, dense layers are refused.
+  // For a card: `target` and the handle of cuBLASLt are those of its context. If `cublas` or `cublas_handle` is null,
+  // dense layers are refused.
   Libraries(cudnn::Target target, const cublas::Functions* cublas, cublas::Handle cublas_handle,
             LibrariesOptions options);
   ~Libraries();

@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/plans/library_kernel.h
 //
-// What kernels around a plan of NVIDIA's libraries share: places in the scratch memory, and the library's work as a
-// call that the recording driver can do, too.
+// What kernels around an execution plan of NVIDIA's libraries share: places in the scratch memory, and the library's
+// work as a call that the recording driver can also run.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace ridgeline::cuda {
 
-// Places one after another, each at a multiple of 256 bytes, as the libraries want their workspace. The memory itself
-// begins at a multiple of 64: `begin` finds the first place in it.
+// Consecutive places, each at a multiple of 256 bytes, which the libraries require for their workspace. The memory
+// itself begins at a multiple of 64: `begin` finds the first place in it.
 class ScratchPlaces {
  public:
   std::size_t add(std::size_t bytes) {
@@ -23,7 +23,7 @@ class ScratchPlaces {
     bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
     return at;
   }
-  // Of the scratch memory; 0 where nothing was added.
+  // The size of the scratch memory; 0 if nothing was added.
   std::size_t bytes() const { return bytes_ == 0 ? 0 : bytes_ + kAlignment; }
   static char* begin(void* scratch) {
     const auto address = reinterpret_cast<std::uintptr_t>(scratch);
@@ -42,14 +42,13 @@ struct LibraryValue {
   std::size_t index;  // of the operand or result of the op
 };
 
-// The work of a library that is one op of the graph. For the recording driver it is the op's reference over the same
-// memory.
+// A library's work for one op of the graph. The recording driver runs the op's reference on the same memory.
 class LibraryWork {
  public:
-  // Of an op with complete attributes; results that `values` lacks are not computed.
+  // For an op with complete attributes; results that are not in `values` are not computed.
   LibraryWork(std::string name, const OpDef& def, Attributes attributes, std::vector<LibraryValue> values,
               std::size_t workspace_bytes);
-  // `addresses`: one a value. `give` hands the work to the stream. Valid until the next call.
+  // `addresses`: one for each value. `give` enqueues the work on the stream. Valid until the next call.
   const LibraryCall& call(std::span<void* const> addresses, void* workspace, std::function<void(StreamHandle)> give);
 
  private:
@@ -62,7 +61,7 @@ class LibraryWork {
   LibraryCall call_;
 };
 
-// A refusal where an operand or result has no elements.
+// Whether an operand or result has no elements.
 inline bool has_empty_value(const KernelRequest& request) {
   for (const auto* operands : {&request.inputs, &request.outputs}) {
     for (const KernelOperand& operand : *operands) {

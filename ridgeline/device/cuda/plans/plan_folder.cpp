@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kFirstLine = "ridgeline plan 1";
 
-// The line at the front of the text, which is taken off; nullopt where there is none.
+// The first line of the text, which is removed from it; nullopt where there is none.
 std::optional<std::string> take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos) return std::nullopt;
@@ -23,7 +23,7 @@ std::optional<std::string> take_line(std::string_view& text) {
   return line;
 }
 
-// The lines in front of the plan: the form, the key, the plan's name, whether it was timed, and a hash of it.
+// The lines before the plan: the format, the key, the plan's name, whether it was timed, and a hash of it.
 std::string head_of(const std::string& key, const StoredPlan& plan) {
   return fmt::format("{}\n{}\n{}\n{}\n{:016x}\n", kFirstLine, key, plan.name, plan.timed ? "timed" : "first",
                      hash64(plan.plan));

@@ -110,7 +110,7 @@ KernelChoice weights_and_bias(const KernelRequest& request, std::string_view nam
     give(sink, a);
     if (bias) column_sums(sink, dy.dtype, a.inputs[1], rows, channels, 1, bias_type, a.outputs[1], a.scratch);
   });
-  // Both use the scratch, one behind the other.
+  // Both use the scratch, one after the other.
   kernel->scratch_bytes = std::max(scratch, bias ? column_sums_scratch(dy.dtype, rows, channels) : 0);
   return kernel;
 }

@@ -14,7 +14,7 @@
 namespace ridgeline::cuda {
 namespace {
 
-// A copy of all bytes as they lie.
+// A copy of all bytes.
 class BytesKernel final : public Kernel {
  public:
   explicit BytesKernel(std::size_t bytes) : bytes_(bytes) {
@@ -39,8 +39,8 @@ KernelChoice make_bytes(const KernelRequest& request) {
   return std::make_unique<BytesKernel>(request.inputs[0].type.bytes());
 }
 
-// Values that ranks exchange together, one behind the other, with zeros between them. What a kernel has written into
-// its place already stays.
+// Values that ranks exchange together, one after the other, with zeros between them. Values that a kernel has already
+// written in place are not copied.
 class PackKernel final : public Kernel {
  public:
   explicit PackKernel(const KernelRequest& request) {
@@ -101,7 +101,7 @@ std::vector<std::int64_t> strides_of(const Shape& shape) {
   return strides;
 }
 
-// Axes of a copy from x to y of the same rank, each as `axis_of(i)` says from where it reads.
+// Axes of a copy from x to y of the same rank, each reading as `axis_of(i)` says.
 template <class AxisOf>
 std::vector<CopyAxis> axes_between(const Shape& x, const Shape& y, AxisOf axis_of) {
   const std::vector<std::int64_t> from = strides_of(x), to = strides_of(y);
@@ -131,7 +131,7 @@ KernelChoice make_transpose(const KernelRequest& request) {
   return make_strided(request, std::move(axes));
 }
 
-// Rows [H*W, C] of each image turned to [C, H*W], or back.
+// Rows [H*W, C] of each image transposed to [C, H*W], or back.
 KernelChoice make_flatten(const KernelRequest& request) {
   if (request.node.attributes.string("order") == "hwc") return make_bytes(request);
   if (too_large(request)) return refuse_size();
@@ -184,7 +184,7 @@ KernelChoice make_slice_bwd(const KernelRequest& request) {
                                             }));
 }
 
-// Parts side by side along an axis: of each of `outer` rows of the whole, so many elements are the part's.
+// Pieces side by side along an axis: a range of each of the `outer` rows of the whole.
 struct Parts {
   std::int64_t outer = 1, whole = 0;  // elements of a row
   std::vector<std::int64_t> rows, offsets;

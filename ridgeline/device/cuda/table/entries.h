@@ -18,8 +18,8 @@ std::span<const KernelEntry> norm_entries();
 std::span<const KernelEntry> pool_entries();
 std::span<const KernelEntry> sum_entries();
 
-// Of rows by NVIDIA's libraries: a convolution, or a dense layer, of any pass, or a product of matrices. What is
-// multiplied as f32 or tf32 is as the request says.
+// For rows by NVIDIA's libraries: a convolution, or a dense layer, of any pass, or a matrix product. The request says
+// whether f32 is multiplied exactly or as tf32.
 KernelChoice make_library_convolution(const KernelRequest& request);
 KernelChoice make_library_product(const KernelRequest& request);
 

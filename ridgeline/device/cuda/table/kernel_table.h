@@ -1,6 +1,6 @@
 // ridgeline/device/cuda/table/kernel_table.h
 //
-// The one list of kernels of a card. For each op, compilation takes the first that accepts.
+// The only list of a card's kernels. For each op, compilation takes the first that accepts.
 #pragma once
 
 #include <string_view>
@@ -11,9 +11,9 @@
 
 namespace ridgeline::cuda {
 
-// With those of NVIDIA's libraries, or ours alone: what a machine without a card runs.
+// With those of NVIDIA's libraries, or only ours, for machines without a card.
 std::vector<KernelEntry> kernel_entries(std::string_view op, bool libraries);
-// What they take as one launch.
+// What these kernels take as one launch.
 FusionLimits fusion_of_kernels();
 
 }  // namespace ridgeline::cuda

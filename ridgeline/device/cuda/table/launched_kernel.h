@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/table/launched_kernel.h
 //
-// A kernel of the device's table that is some launches of ours (kernels/launches.h), and what the files of the table
-// share. For those files alone.
+// A kernel of the device's table that consists of launches of our kernels (kernels/launches.h), and what the files of
+// the table share. Only for those files.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ inline std::unique_ptr<LaunchedKernel> launched(const KernelRequest& request, st
   return std::make_unique<LaunchedKernel>("cuda " + std::string(name), request.node.name, std::move(give));
 }
 
-// A value has more elements than our kernels count.
+// Whether a value has more elements than our kernels can count.
 inline bool too_large(const KernelRequest& request) {
   for (const auto* operands : {&request.inputs, &request.outputs}) {
     for (const KernelOperand& operand : *operands) {
@@ -61,13 +61,14 @@ T* out(const KernelArguments& arguments, std::size_t index) {
 // Entries of the table.
 using EntryFactory = KernelChoice (*)(const KernelRequest&);
 inline constexpr DTypeSet kCardTypes{DType::f32, DType::bf16, DType::f16};
-// A kernel of ours: its bits follow from the shapes.
+// A kernel of ours: its bits depend only on the shapes.
 constexpr KernelEntry own_entry(std::string_view op, std::string_view name, EntryFactory factory,
                                 DTypeSet storage = kCardTypes) {
   return {op, name, Provider::own, factory, storage, Arithmetic::f32, {Reproducibility::portable, true}};
 }
 
-// A kernel of NVIDIA's libraries: its bits are the card's. `fp32_compute`: how it multiplies f32 values, where not so.
+// A kernel of NVIDIA's libraries: its bits depend on the card. `fp32_compute`: how it multiplies f32 values, if not in
+// f32.
 constexpr KernelEntry library_entry(std::string_view op, std::string_view name, EntryFactory factory,
                                     std::string_view fp32_compute = {}) {
   const DTypeSet storage = fp32_compute.empty() ? kCardTypes : DTypeSet{DType::f32};

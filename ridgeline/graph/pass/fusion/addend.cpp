@@ -1,14 +1,14 @@
 // An op adds another value to its result (batch norm and the sum at the end of a residual block):
 //   add(batch_norm(x), r)  ->  batch_norm(x, r)
 // Keeps: every returned value and update, and the name of the op. Drops: the sum. Of two ops that could take it the
-// later one does; it runs where the sum stood if the other summand is made behind it.
+// later one does; it runs at the sum's position if the other summand is computed after it.
 #include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/graph/pass/fusion/patterns.h"
 
 namespace ridgeline {
 namespace {
 
-// True when `node` has an operand for an addend, and none there.
+// True when `node` has an optional operand for an addend, and none is given.
 bool has_room(const Node& node) {
   const OpDef& def = op_def(node.op);
   return !def.operands.empty() && def.operands.back() == "addend" &&

@@ -1,5 +1,5 @@
-// conv2d_bwd_data applies the gradient of the relu that made the convolution's image, where nobody else reads the
-// gradient in front of it:
+// conv2d_bwd_data applies the gradient of the relu that made the convolution's image, where nothing else reads the
+// gradient before it:
 //   relu_grad(y, conv2d_bwd_data(dy, w))  ->  conv2d_bwd_data(dy, w, y)
 // Keeps: every returned value and update, and the name of conv2d_bwd_data. Drops: relu_grad.
 #include "ridgeline/graph/pass/fusion/patterns.h"

@@ -1,7 +1,7 @@
 // The update of a dense layer's weights computes their gradient, which is then never written to memory:
 //   sgd_momentum(w, m, dense_bwd_weights(x, dy), rate)  ->  dense_update(w, m, x, dy, rate)
 // Where something else reads the gradient as well (a norm of gradients, a sum over several steps), both ops stay. The
-// new op stands where the update stood and bears its name.
+// new op has the update's position and name.
 // Keeps: values, bit by bit. Drops: the gradient.
 #include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/graph/loop/text.h"

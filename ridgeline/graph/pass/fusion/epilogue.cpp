@@ -1,4 +1,4 @@
-// An op applies the pointwise op that follows it, where nobody else reads what comes before it:
+// An op applies the pointwise op that follows it, where nothing else reads the op's own result:
 //   relu(conv2d(x, w))  ->  conv2d(x, w) {activation="relu"}
 // Keeps: every returned value and update, and the name of the op. Drops: the pointwise op.
 #include "ridgeline/graph/ir/op_def.h"

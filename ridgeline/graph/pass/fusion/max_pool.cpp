@@ -1,4 +1,4 @@
-// One launch computes a convolution and the max pooling that alone reads it:
+// One launch computes a convolution and the max pooling that is its only reader:
 //   max_pool(conv2d(x, w, b))  ->  conv2d_max_pool(x, w, b)
 // Keeps: every returned value and update, and the name of conv2d. Drops: the image between both.
 #include "ridgeline/graph/op/conv2d_max_pool.h"

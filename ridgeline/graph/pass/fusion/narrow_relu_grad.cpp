@@ -1,4 +1,4 @@
-// The gradient of a relu is computed on what max pooling gives instead of on what it reads, which is larger: a window's
+// The gradient of a relu is computed on max pooling's result instead of its operand, which is larger: a window's
 // maximum is above zero exactly where the pixel that it came from is.
 //   relu_grad(y, max_pool_bwd(dy, index))  ->  max_pool_bwd(relu_grad(pooled, dy), index)
 //   where pooled, index = max_pool(y)
@@ -11,7 +11,7 @@
 namespace ridgeline {
 namespace {
 
-// Only then is `pooled` what the index names.
+// Only then is `pooled` what the index refers to.
 bool same_windows(const Node& forward, const Node& backward) {
   return std::all_of(forward.attributes.begin(), forward.attributes.end(), [&](const auto& attribute) {
     const Attribute* other = backward.attributes.find(attribute.first);

@@ -1,8 +1,8 @@
-// batch_norm_bwd applies the gradient of the relu behind the batch norm, and adds two gradients in front of that:
+// batch_norm_bwd applies the gradient of the relu after the batch norm, and adds two gradients before that:
 //   batch_norm_bwd(x, relu_grad(y, add(a, b)))  ->  batch_norm_bwd(x, a, y, b) {gate, addend, passed}
-// The relu's gate is recomputed from x where relu(batch norm) is all there was, else read from y. Others that read the
-// gradient behind the relu (the shortcut of a residual block) read a result of batch_norm_bwd, which runs where
-// relu_grad stood.
+// The relu's gate is recomputed from x where relu(batch norm) is all there was, else read from y. Other readers of the
+// gated gradient (the shortcut of a residual block) read a result of batch_norm_bwd, which runs at relu_grad's
+// position.
 // Keeps: every returned value and update, and the name of batch_norm_bwd. Drops: relu_grad and the sum.
 #include <algorithm>
 
@@ -53,7 +53,7 @@ std::vector<Fusion> match(const FusionPlace& place) {
       add_locations(node, sum);
     }
   }
-  // Others read what passes the gate from its place on, where then all that the gradient reads must exist.
+  // The gated gradient has other readers from its position on, so all operands of the gradient must exist there.
   const bool passed = place.uses.count(dy) > 1;
   const auto made_later = [&](ValueId id) { return place.uses.producer(id) > gate_at; };
   if (passed && std::any_of(node.inputs.begin(), node.inputs.end(), made_later)) return {};

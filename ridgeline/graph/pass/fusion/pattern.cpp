@@ -25,7 +25,7 @@ bool kept_apart(const Fusion& fusion, const PassContext& context) {
                      [&](const Fusion::Changed& changed) { return context.keep_apart.contains(changed.node.name); });
 }
 
-// How many of the ops in front of `at` stay.
+// How many of the ops before `at` stay.
 int kept_before(const Fusion& fusion, int at) {
   return at - static_cast<int>(std::count_if(fusion.gone.begin(), fusion.gone.end(), [&](int n) { return n < at; }));
 }
@@ -59,7 +59,7 @@ Graph fuse(const FusionPattern& pattern, Graph graph, const PassContext& context
       if (!pattern.exchanges) {
         for (const Fusion::Changed& changed : fusion.changed) results.fused.insert(changed.node.name);
       }
-      // The op behind this one stands where so many fewer are in front of it.
+      // The op after this one moves forward by as many positions as ops before it were removed.
       at = kept_before(fusion, at + 1) - 1;
       apply(std::move(fusion), graph);
       uses = ValueUses(graph);

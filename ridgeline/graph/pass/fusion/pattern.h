@@ -1,8 +1,8 @@
 // ridgeline/graph/pass/fusion/pattern.h
 //
-// A fused form: what is matched, what becomes of it, and what the device must take. One file a pattern, listed in
-// passes.cpp; one driver finds them, asks the device and rewrites the graph. A pattern is a pass of its own, which is
-// left out by its name.
+// A fusion pattern: what is matched, what replaces the match, and what the device must support. One file for each
+// pattern, listed in passes.cpp; one driver finds matches, asks the device and rewrites the graph. A pattern is a pass
+// of its own and can be disabled by its name.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace ridgeline {
 
-// Where the driver looks: at one op of a graph that no pass changes meanwhile.
+// The op at which the driver looks for a match; the graph does not change meanwhile.
 struct FusionPlace {
   const Graph& graph;
   const ValueUses& uses;
@@ -23,11 +23,12 @@ struct FusionPlace {
 
   const Node& node() const { return graph.nodes[static_cast<std::size_t>(at)]; }
   const ValueType& type(ValueId id) const { return graph.value(id).type; }
-  // The op that makes the value, where it is of that kind (any, if empty) and nobody else reads the value; else -1.
+  // The op that makes the value, if it is of that kind (any, if empty) and only this op reads the value; else -1.
   int only_read_here(ValueId id, std::string_view op = {}) const;
 };
 
-// What becomes of a match. Indices are of ops as they were; the graph changes only if the device takes all of it.
+// The replacement of a match. Indices are those before any change; the graph changes only if the device takes all of
+// it.
 struct Fusion {
   struct Changed {
     int at;
@@ -35,19 +36,19 @@ struct Fusion {
   };
   std::vector<Changed> changed;
   std::vector<int> gone;                            // ops that are dropped
-  std::vector<std::pair<ValueId, ValueId>> reread;  // readers of the first read the second
-  int moved_to = -1;  // the place of the op that was there: the (only) changed op moves to it; -1: it stays
-  // Results that the graph does not have yet: those of `changed` name them by graph.values.size() and upwards.
+  std::vector<std::pair<ValueId, ValueId>> reread;  // readers of the first value now read the second
+  int moved_to = -1;                                // the only changed op moves to the place of this op; -1: it stays
+  // Results that the graph does not have yet: the nodes of `changed` refer to them by ids from graph.values.size() on.
   std::vector<ValueInfo> values;
-  std::optional<FusedForm> form;  // that the device's limits must take; where nothing is said its kernels are asked
+  std::optional<FusedForm> form;  // that the device's limits must take; empty: its kernels are asked
 };
 
 struct FusionPattern {
   std::string_view name;
   std::string_view doc;
-  // What may be done at this op, the best first; empty: nothing.
+  // Possible replacements at this op, the best first.
   std::vector<Fusion> (*match)(const FusionPlace&);
-  // Ops change places and none is merged into another: the device needs kernels of them as they are.
+  // Ops only change places and none is merged: the device needs no kernels beyond those of the ops.
   bool exchanges = false;
 };
 

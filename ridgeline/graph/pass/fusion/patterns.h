@@ -1,6 +1,6 @@
 // ridgeline/graph/pass/fusion/patterns.h
 //
-// The fused forms, one file each. Their order is that of passes.cpp.
+// The fusion patterns, one file each, in the order of passes.cpp.
 #pragma once
 
 #include "ridgeline/graph/pass/fusion/pattern.h"

@@ -1,5 +1,6 @@
 // The gradients of a convolution read the gradient of the pooled image and its index, where the device has kernels that
-// do so for all that read the gradient of max pooling: into some of them it would save nothing, as it is made anyway.
+// do so for all readers of the gradient of max pooling: merged into only some of them it would save nothing, as it is
+// computed anyway.
 //   conv2d_bwd_weights(x, max_pool_bwd(dy, index))  ->  conv2d_max_pool_bwd_weights(x, dy, index)
 //   conv2d_bwd_data(max_pool_bwd(dy, index), w)     ->  conv2d_max_pool_bwd_data(dy, index, w)
 // Keeps: every returned value and update, and the names of the convolution's gradients. Drops: max_pool_bwd.
@@ -12,7 +13,7 @@
 namespace ridgeline {
 namespace {
 
-// A reader of the pool's gradient with the pool merged into it; nothing where it reads it as something else than dy.
+// A reader of the pool's gradient with the pool merged into it; nothing where it reads that as another operand than dy.
 std::optional<Node> merged_with(Node node, const Node& pool) {
   const bool to_data = node.op == "conv2d_bwd_data";
   if (!to_data && node.op != "conv2d_bwd_weights") return std::nullopt;

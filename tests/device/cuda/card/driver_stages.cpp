@@ -142,7 +142,7 @@ void measure_rates(Card& card) {
          timed(card, 10, [&] { card.stream.copy_to_host(pinned.address(), x.address(), pinned.bytes()); }));
 
   const auto small = [&] { give_self_test(card.stream, function, x, y, 1, 256); };
-  card.report.line(fmt::format("a launch: {:.2f} us of the host, {:.2f} us one behind the other",
+  card.report.line(fmt::format("a launch: {:.2f} us of the host, {:.2f} us one after the other",
                                1e6 * host_seconds(card, 1000, small), 1e6 * timed(card, 1000, small)));
   for (int nodes : {1, 100, 1000}) {
     CapturedGraph graph(card.stream, [&] {

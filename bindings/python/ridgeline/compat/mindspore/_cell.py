@@ -149,7 +149,7 @@ def _is_numbers(x):
 
 
 class SequentialCell(Cell):
-    """Cells one behind the other; their names are their places."""
+    """Cells one after the other; their names are their places."""
 
     def __init__(self, *args):
         super().__init__()

@@ -164,7 +164,7 @@ def rate_of(rate):
 
 
 def lines_of(values):
-    """[(first step, rate there, slope)]: straight lines that give every rate but for a millionth of the greatest."""
+    """[(first step, rate there, slope)]: straight lines that give every rate to within a millionth of the greatest."""
     far = 1e-6 * float(values.max(initial=0))
     lines, start = [], 0
     while start < len(values):
