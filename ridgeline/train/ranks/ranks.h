@@ -80,6 +80,9 @@ struct RunRanks {
   void abort(const std::string& why) const;
 };
 
+// Of its rows among those of all: from which on a rank reads every ranks-th one. `batch_parts` as in RunSetup (run.h).
+std::int64_t first_row_of(std::int64_t rank, std::int64_t ranks, std::int64_t batch_parts);
+
 // Those of `all`, the last of which are servers: makes the group of the workers. All ranks call it.
 RunRanks with_servers(std::shared_ptr<comm::Communicator> all, int servers);
 
@@ -105,7 +108,7 @@ auto before_joining(const Prepare& prepare) {
 // The ranks that a launcher has started with this process (rank_environment.h, meeting/roles.h). `wanted`: how many
 // with a batch the user has asked for, by the option `flag`, 0 for as many as there are; another number is an Error
 // (usage). `say` gets a line where workers and servers have to wait for each other.
-RunRanks connect_ranks(std::int64_t wanted, std::string_view flag,
+RunRanks connect_ranks(std::int64_t wanted = 0, std::string_view flag = "",
                        const OptionalFunction<void(const std::string&)>& say = {});
 
 // Where MS_ROLE makes this process the scheduler of a training, it is that until all have left, and the result is true.
