@@ -15,5 +15,8 @@ int run_program(int argc, char** argv);
 // What starts this program once more, in front of a command: its file, unless another program runs it and has said so.
 std::vector<std::string> own_command();
 void set_own_command(std::vector<std::string> command);
+// What runs a Python program; "" where the program `ridgeline` itself was started.
+std::string own_python();
+void set_own_python(std::string interpreter);
 
 }  // namespace ridgeline::cli

@@ -22,10 +22,10 @@ struct RankEnd {
   bool stopped = false;  // by the launcher, since another rank had failed
 };
 
-// Each rank runs `command` (a program and its words) in its folder, which is made where it is not there and never
-// emptied. Its output goes to the end of its log, whose last line becomes `turing train success` or `turing train
-// fail`; env_<device>.log is its environment. When a rank fails, the others have `grace_seconds` to end by themselves,
-// then they are terminated. They end with this process, however it ends. `say` gets a line for each start and end.
+// Each rank runs `command` (a program and its words); its folder is made where it is not there and never emptied. Its
+// output goes to the end of its log, whose last line becomes `turing train success` or `turing train fail`;
+// env_<device>.log is its environment. When a rank fails, the others have `grace_seconds` to end by themselves, then
+// they are terminated. They end with this process, however it ends. `say` gets a line for each start and end.
 // interrupt() of this process (interrupt.h) is handed on once, as SIGTERM: ranks that train save and end by
 // kInterruptedCode.
 //
