@@ -26,7 +26,7 @@ def points(count, begin):  # arms of a spiral, one a class
 
 def arms(x):
     x = rl.nn.Dense(128, activation="relu", name="hidden")(x)
-    return rl.nn.Dense(3, name="out")(rl.nn.Dropout(0.9, name="drop")(x))
+    return rl.nn.Dense(3, name="out")(rl.nn.Dropout(keep_prob=0.9, name="drop")(x))
 
 
 model = rl.train.Model(arms, loss=rl.nn.SoftmaxCrossEntropy(), optimizer=rl.optim.Adam(lr=0.01), seed=7,

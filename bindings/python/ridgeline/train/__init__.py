@@ -21,5 +21,11 @@ __all__ = ["Callback", "Checkpoint", "ClassProbability", "Model", "Progress", "R
            "WeightMatch", "devices", "metrics", "rank", "ranks"]
 
 
+def __getattr__(name):
+    from .._instead import not_there
+
+    raise not_there(__name__, name, __all__)
+
+
 def __dir__():
     return __all__

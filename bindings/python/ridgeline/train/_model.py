@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import NamedTuple
 
 from .. import _core
@@ -119,6 +120,8 @@ class Model:
             "loss_scale": loss_scale, "clip_value": clip_value, "clip_norm": clip_norm, "accumulate": accumulate,
             "average": average, "threads": threads, "reproducibility": reproducibility, "parallel_mode": parallel_mode,
             "batch_parts": batch_parts, "sync_batch_norm": sync_batch_norm})
+        self._asked = self._scheduled = 0  # epochs: of all calls of train(), and of the first
+        self._warned = False
 
     def part_of(self, rows: Dataset) -> Dataset:
         """The rows of this rank, of data that are not batched yet; all of them where it trains alone. Behind shuffle()
@@ -172,7 +175,10 @@ class Model:
                 hooks.append(callback)
         if validation is not None:
             options["validation"] = self._batches(validation, batch_size)
-        result = self._core.train(epochs, self._batches(data, batch_size, shuffled=True), hooks, self, options)
+        batches = self._batches(data, batch_size, shuffled=True)
+        self._look_at_schedule(epochs)
+        result = self._core.train(epochs, batches, hooks, self, options)
+        self._asked += epochs
         return Result(**result)
 
     def eval(self, data: Dataset | Mapping[str, Any], metrics: Sequence[Any] = (), *,
@@ -259,6 +265,27 @@ class Model:
             raise ValueError("arrays need batch_size=, the rows of a batch")
         rows = engine.InMemory({name: _array(values) for name, values in data.items()})
         return self.part_of(rows.shuffle() if shuffled else rows).batch(batch_size)._core
+
+    def _look_at_schedule(self, epochs):
+        """Says where epochs are beyond those that the first train() told the schedule of the learning rate."""
+        if self._asked == 0:
+            self._scheduled = epochs
+            return
+        optimizer, steps, total = self._core.optimizer, 10, self._asked + epochs  # steps of an epoch: any number
+        if self._warned or total <= self._scheduled or all(
+                optimizer.rate(step, steps, self._scheduled) == optimizer.rate(step, steps, total)
+                for step in range(steps - 1, steps * total, steps)):
+            return
+        self._warned = True
+        warnings.warn(f"the schedule of the learning rate is over after epoch {self._scheduled}, as the first train() was "
+                      f"of so many, and this call goes on to epoch {total} with its last rate: one call of train() for all "
+                      "epochs, or the schedule's epochs=", stacklevel=3)
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name):
+            from .._instead import not_there
+
+            raise not_there("Model", name, [n for n in dir(type(self)) if not n.startswith("_")], "a Model")
 
     def _first_input(self):
         return self._core.inputs()[0]
