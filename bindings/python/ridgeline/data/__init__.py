@@ -117,7 +117,9 @@ def __getattr__(name):
         value = getattr(importlib.import_module("." + _LATER[name], __name__), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'ridgeline.data' has no attribute {name!r}")
+    from .._instead import not_there
+
+    raise not_there(__name__, name, __all__)
 
 
 def __dir__():
