@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,9 @@ class Communicator {
   // This rank has learned elsewhere that another one is gone (of a number below 0: something that all need): its own
   // next or present call, too, is an Error that says so. From any thread.
   virtual void lose(int /*rank*/, const std::string& why) { abort(why); }
+  // Why its calls are Errors from now on, where that is known without a call: a rank, this one included, has given up,
+  // or has ended. From any thread, beside a call, too.
+  virtual std::optional<std::string> failure() { return std::nullopt; }
 
  protected:
   // `world_ranks` of a group; empty: the world itself. `names` by rank; empty: by their numbers in the world.
