@@ -30,7 +30,8 @@ ExchangeOptions exchange_options() {
 
 std::unique_ptr<Device> make_device(const DeviceOptions& options, std::span<const KernelImage> images) {
   auto context = std::make_shared<Context>(start_driver(chosen_driver()), options.ordinal);
-  CudaDeviceOptions card{.promise = options.promise, .images = images, .tune = !options.tune.empty(), .exchanges = exchange_options()};
+  CudaDeviceOptions card{
+      .promise = options.promise, .images = images, .tune = !options.tune.empty(), .exchanges = exchange_options()};
   if (options.ordinal > 0) card.name += fmt::format(":{}", options.ordinal);
   return std::make_unique<CudaDevice>(std::move(context), std::move(card));
 }

@@ -129,8 +129,7 @@ void CardExchange::all_reduce(ExchangeSteps& steps, char* values, char* scratch)
       values_out.push_back(theirs);
       values_in.push_back({peer, scratch + place * share * element_, own.size() * element_});
       if (gets_results) results_in.push_back(theirs);
-      if (to_all || peer == root_)
-        results_out.push_back({peer, here + own.begin * element_, own.size() * element_});
+      if (to_all || peer == root_) results_out.push_back({peer, here + own.begin * element_, own.size() * element_});
     }
     steps.call(group_->moves(name_ + ": values", values_out, values_in));
     combine(steps, own.size(), share, here + own.begin * element_, scratch, here + own.begin * element_);

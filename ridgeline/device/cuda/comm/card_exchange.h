@@ -26,7 +26,7 @@ class ExchangeSteps {
 };
 
 struct CardExchangeOptions {
-  bool exact = true;                                // sums have the bits that the CPU's ranks give them
+  bool exact = true;                                  // sums have the bits that the CPU's ranks give them
   std::size_t scratch_bytes = std::size_t{64} << 20;  // the most that it takes: more values go in several rounds
 };
 

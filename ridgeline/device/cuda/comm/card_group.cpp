@@ -66,14 +66,15 @@ std::string CardGroup::trouble() const {
   return nccl_ ? nccl_->error() : "";
 }
 
-void CardGroup::give_up() {
-  if (nccl_) nccl_->abort();
+void CardGroup::give_up(const std::string& why) {
+  if (nccl_) nccl_->abort(why);
 }
 
-std::function<void(StreamHandle)> CardGroup::by_nccl(std::function<void(nccl::Group&)> calls) const {
-  return [this, calls = std::move(calls)](StreamHandle stream) {
+std::function<void(StreamHandle)> CardGroup::by_nccl(const std::string& name,
+                                                     std::function<void(nccl::Group&)> calls) const {
+  return [this, name, calls = std::move(calls)](StreamHandle stream) {
     RIDGELINE_CHECK(nccl_ != nullptr, "a card's exchange has NCCL");
-    nccl_->give(stream, [&](nccl::Group& group) { calls(group); });
+    nccl_->give(name, stream, [&](nccl::Group& group) { calls(group); });
   };
 }
 
@@ -95,7 +96,7 @@ LibraryCall CardGroup::moves(const std::string& name, std::span<const CardMove> 
   LibraryCall call{.name = name};
   const std::vector<Placed> out = placed(sends, Touch::reads, call.touches),
                             in = placed(receives, Touch::writes, call.touches);
-  call.enqueue = by_nccl([out, in](nccl::Group& group) {
+  call.enqueue = by_nccl(name, [out, in](nccl::Group& group) {
     for (const Placed& p : out) {
       group.add("ncclSend", [&](const nccl::Functions& f, nccl::Handle handle, nccl::Stream stream) {
         return f.send(p.move.address, p.move.bytes, nccl::DataType::u8, p.move.peer, handle, stream);
@@ -134,7 +135,7 @@ LibraryCall CardGroup::moves(const std::string& name, std::span<const CardMove> 
 LibraryCall CardGroup::broadcast(const std::string& name, void* values, std::size_t bytes, int root) const {
   LibraryCall call{.name = name};
   call.touches = {{device_address(values), bytes, root == rank_ ? Touch::reads : Touch::writes}};
-  call.enqueue = by_nccl([=](nccl::Group& group) {
+  call.enqueue = by_nccl(name, [=](nccl::Group& group) {
     group.add("ncclBroadcast", [&](const nccl::Functions& f, nccl::Handle handle, nccl::Stream stream) {
       return f.broadcast(values, values, bytes, nccl::DataType::u8, root, handle, stream);
     });
@@ -149,7 +150,7 @@ LibraryCall CardGroup::all_gather(const std::string& name, const void* mine, voi
   LibraryCall call{.name = name};
   call.touches = {{device_address(mine), bytes, Touch::reads},
                   {device_address(all), bytes * members_.size(), Touch::writes}};
-  call.enqueue = by_nccl([=](nccl::Group& group) {
+  call.enqueue = by_nccl(name, [=](nccl::Group& group) {
     group.add("ncclAllGather", [&](const nccl::Functions& f, nccl::Handle handle, nccl::Stream stream) {
       return f.all_gather(mine, all, bytes, nccl::DataType::u8, handle, stream);
     });
@@ -164,7 +165,7 @@ LibraryCall CardGroup::all_reduce(const std::string& name, void* values, std::si
                                   comm::Reduction how) const {
   LibraryCall call{.name = name};
   call.touches = {{device_address(values), count * size_of(type), Touch::updates}};
-  call.enqueue = by_nccl([=](nccl::Group& group) {
+  call.enqueue = by_nccl(name, [=](nccl::Group& group) {
     group.add("ncclAllReduce", [&](const nccl::Functions& f, nccl::Handle handle, nccl::Stream stream) {
       return f.all_reduce(values, values, count, nccl_type(type), nccl_operation(how), handle, stream);
     });
@@ -175,10 +176,10 @@ LibraryCall CardGroup::all_reduce(const std::string& name, void* values, std::si
   return call;
 }
 
-LibraryCall CardGroup::reduce(const std::string& name, void* values, std::size_t count, DType type,
-                              comm::Reduction how, int root) const {
+LibraryCall CardGroup::reduce(const std::string& name, void* values, std::size_t count, DType type, comm::Reduction how,
+                              int root) const {
   LibraryCall call = all_reduce(name, values, count, type, how);
-  call.enqueue = by_nccl([=](nccl::Group& group) {
+  call.enqueue = by_nccl(name, [=](nccl::Group& group) {
     group.add("ncclReduce", [&](const nccl::Functions& f, nccl::Handle handle, nccl::Stream stream) {
       return f.reduce(values, values, count, nccl_type(type), nccl_operation(how), root, handle, stream);
     });
@@ -191,7 +192,7 @@ LibraryCall CardGroup::reduce_scatter(const std::string& name, const void* value
   LibraryCall call{.name = name};
   call.touches = {{device_address(values), count * members_.size() * size_of(type), Touch::reads},
                   {device_address(result), count * size_of(type), Touch::writes}};
-  call.enqueue = by_nccl([=](nccl::Group& group) {
+  call.enqueue = by_nccl(name, [=](nccl::Group& group) {
     group.add("ncclReduceScatter", [&](const nccl::Functions& f, nccl::Handle handle, nccl::Stream stream) {
       return f.reduce_scatter(values, result, count, nccl_type(type), nccl_operation(how), handle, stream);
     });

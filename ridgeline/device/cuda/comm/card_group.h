@@ -37,8 +37,7 @@ class CardGroup {
   int place_of(int rank) const;
 
   // All moves at once: at most one each way between two ranks. Ones without bytes are left out.
-  LibraryCall moves(const std::string& name, std::span<const CardMove> sends,
-                    std::span<const CardMove> receives) const;
+  LibraryCall moves(const std::string& name, std::span<const CardMove> sends, std::span<const CardMove> receives) const;
   // Those of Communicator, of whole groups; sums are NCCL's, in its order. Only the root has the result of reduce.
   LibraryCall broadcast(const std::string& name, void* values, std::size_t bytes, int root) const;
   LibraryCall all_gather(const std::string& name, const void* mine, void* all, std::size_t bytes) const;
@@ -53,13 +52,13 @@ class CardGroup {
   bool uses_nccl() const { return nccl_ != nullptr; }
   // What keeps these ranks from exchanging any more; "" where nothing does. From any thread.
   std::string trouble() const;
-  // Ends what is under way; nothing more is exchanged. From any thread.
-  void give_up();
+  // Ends what is under way; what is exchanged later is an Error that says why. From any thread.
+  void give_up(const std::string& why);
   const std::string& name(int rank) const;
   HostFailure& failure() const { return failure_; }
 
  private:
-  std::function<void(StreamHandle)> by_nccl(std::function<void(nccl::Group&)> calls) const;
+  std::function<void(StreamHandle)> by_nccl(const std::string& name, std::function<void(nccl::Group&)> calls) const;
   std::function<void(std::span<void* const>)> on_host(std::function<void(std::span<void* const>)> moves) const;
 
   comm::Communicator& ranks_;

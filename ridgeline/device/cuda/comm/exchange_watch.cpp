@@ -31,10 +31,13 @@ void ExchangeWatch::run() {
     lock.lock();
     if (why.empty()) continue;
     lock.unlock();
-    // The ranks are of no more use to any group: what one of them waits for may hang on another one's exchange. First
-    // the error, then the end of what hides it.
+    // The ranks are of no more use to any group: what one of them waits for may depend on another one's exchange. First
+    // the error, then the end of what hides it; all at once, as each end waits for the graphs that the host lets go of
+    // when it has learned of the error.
     groups.front()->failure().end(std::make_exception_ptr(Error(why)));
-    for (const auto& group : groups) group->give_up();
+    std::vector<std::thread> ends;
+    for (const auto& group : groups) ends.emplace_back([&] { group->give_up(why); });
+    for (std::thread& end : ends) end.join();
     return;
   }
 }

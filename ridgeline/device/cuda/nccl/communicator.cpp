@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "ridgeline/core/error.h"
 
@@ -37,35 +38,52 @@ Communicator::Communicator(const Functions& functions, int ranks, int rank, cons
     const Result result = functions_.initialize(&handle_, ranks, id, rank, &config);
     if (result != kInProgress) functions_.check(result, "ncclCommInitRankConfig");
     settle("ncclCommInitRankConfig");
-  } catch (...) {
-    abort();
+  } catch (const Error& error) {
+    abort(error.what());
     throw;
   }
 }
 
-Communicator::~Communicator() { end(); }
-
-void Communicator::give(Stream stream, FunctionRef<void(Group&)> calls) {
-  std::string_view what = "ncclGroupEnd";
-  {
-    const std::lock_guard lock(mutex_);
-    if (handle_ == nullptr) throw Error("[cuda] the ranks' NCCL communicator was given up");
-    functions_.check(functions_.group_start(), "ncclGroupStart");
-    Group group(functions_, handle_, stream);
-    calls(group);
-    // Also behind a failure: the thread is inside of the group until then.
-    const Result end = functions_.group_end();
-    if (group.result() != kInProgress) functions_.check(group.result(), group.last());
-    if (end != kInProgress) functions_.check(end, "ncclGroupEnd");
-    if (!group.last().empty()) what = group.last();
+Communicator::~Communicator() {
+  const Handle handle = taken_out();
+  if (handle == nullptr) return;
+  if (!failed_ && finalized(handle)) {
+    functions_.destroy(handle);
+  } else {
+    functions_.abort(handle);
   }
-  settle(what);
+}
+
+void Communicator::give(std::string_view what, Stream stream, FunctionRef<void(Group&)> calls) {
+  const bool failed_before = std::exchange(failed_, true);
+  settle(fmt::format("{} of '{}'", add(what, stream, calls), what));
+  failed_ = failed_before;
+}
+
+// The last call of the group.
+std::string Communicator::add(std::string_view what, Stream stream, FunctionRef<void(Group&)> calls) {
+  const auto check = [&](Result result, std::string_view call) {
+    if (result != kInProgress) functions_.check(result, fmt::format("{} of '{}'", call, what));
+  };
+  const std::lock_guard lock(mutex_);
+  check_there();
+  check(functions_.group_start(), "ncclGroupStart");
+  Group group(functions_, handle_, stream);
+  calls(group);
+  // Also behind a failure: the thread is inside of the group until then.
+  const Result end = functions_.group_end();
+  check(group.result(), group.last());
+  check(end, "ncclGroupEnd");
+  return std::string(group.last().empty() ? "ncclGroupEnd" : group.last());
+}
+
+void Communicator::check_there() const {
+  if (handle_ == nullptr) throw Error(why_ended_);
 }
 
 Result Communicator::state(Result* state) {
   const std::lock_guard lock(mutex_);
-  *state = kSuccess;
-  if (handle_ == nullptr) throw Error("[cuda] the ranks' NCCL communicator was given up");
+  check_there();
   return functions_.state(handle_, state);
 }
 
@@ -75,10 +93,7 @@ void Communicator::settle(std::string_view what) {
     functions_.check(state(&now), "ncclCommGetAsyncError");
     if (now == kSuccess) return;
     if (now != kInProgress) functions_.check(now, what);
-    if (const std::string why = trouble_(); !why.empty()) {
-      abort();
-      throw Error(why);
-    }
+    if (const std::string why = trouble_(); !why.empty()) throw Error(why);
   }
 }
 
@@ -92,35 +107,31 @@ std::string Communicator::error() {
   return fmt::format("[cuda] NCCL failed in an exchange: {}", functions_.reason(now));
 }
 
-void Communicator::abort() {
+Handle Communicator::taken_out() {
   const std::lock_guard lock(mutex_);
-  if (handle_ != nullptr) functions_.abort(handle_);
-  handle_ = nullptr;
+  return std::exchange(handle_, nullptr);
+}
+
+void Communicator::abort(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (why_ended_.empty()) why_ended_ = why;
+  }
+  if (const Handle handle = taken_out(); handle != nullptr) functions_.abort(handle);
 }
 
 // Whether all ranks have come to the end: none of them uses memory of another one any more.
-bool Communicator::finalized() {
-  const Result result = functions_.finalize(handle_);
+bool Communicator::finalized(Handle handle) {
+  const Result result = functions_.finalize(handle);
   if (result != kSuccess && result != kInProgress) return false;
   const auto until = std::chrono::steady_clock::now() + kPatience;
   for (Naps naps; std::chrono::steady_clock::now() < until; naps.take()) {
     Result now = kSuccess;
-    if (functions_.state(handle_, &now) != kSuccess) return false;
+    if (functions_.state(handle, &now) != kSuccess) return false;
     if (now != kInProgress) return now == kSuccess;
     if (!trouble_().empty()) return false;
   }
   return false;
-}
-
-void Communicator::end() {
-  const std::lock_guard lock(mutex_);
-  if (handle_ == nullptr) return;
-  if (finalized()) {
-    functions_.destroy(handle_);
-  } else {
-    functions_.abort(handle_);
-  }
-  handle_ = nullptr;
 }
 
 }  // namespace ridgeline::cuda::nccl

@@ -49,23 +49,28 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  // Gives what `calls` adds to the stream as one piece of work.
-  void give(Stream stream, FunctionRef<void(Group&)> calls);
+  // Gives what `calls` adds to the stream as one piece of work. An Error names the call and `what`.
+  void give(std::string_view what, Stream stream, FunctionRef<void(Group&)> calls);
   // What NCCL says is wrong, "" where nothing is.
   std::string error();
-  // Ends what is under way, on the card, too; it is of no more use.
-  void abort();
+  // Ends what is under way, on the card, too. `why` is what work that is given later ends with. Returns when graphs
+  // that were captured of its work are gone: so not on the thread that keeps them.
+  void abort(const std::string& why);
 
  private:
+  std::string add(std::string_view what, Stream stream, FunctionRef<void(Group&)> calls);
+  void check_there() const;
   Result state(Result* state);
   void settle(std::string_view what);
-  bool finalized();
-  void end();
+  bool finalized(Handle handle);
+  Handle taken_out();
 
   const Functions& functions_;
   Trouble trouble_;
   std::mutex mutex_;
   Handle handle_ = nullptr;  // null: ended
+  std::string why_ended_;
+  bool failed_ = false;  // of work that was given: the end waits for nobody
 };
 
 }  // namespace ridgeline::cuda::nccl

@@ -23,8 +23,8 @@ Functions::Functions(const Resolver& resolve) {
   find_function(error_text_, resolve, "ncclGetErrorString");
   check(version(&version_), "ncclGetVersion");
   if (version_ < kLeastVersion)
-    throw Error(fmt::format("[cuda] NCCL {} is too old, {} or later is needed", text_of(version_),
-                            text_of(kLeastVersion)));
+    throw Error(
+        fmt::format("[cuda] NCCL {} is too old, {} or later is needed", text_of(version_), text_of(kLeastVersion)));
   find_function(unique_id, resolve, "ncclGetUniqueId");
   find_function(initialize, resolve, "ncclCommInitRankConfig");
   find_function(finalize, resolve, "ncclCommFinalize");

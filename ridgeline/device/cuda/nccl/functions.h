@@ -52,9 +52,9 @@ class Functions {
   // An Error names the first function that is not there, or the version where it is too old.
   explicit Functions(const Resolver& resolve);
 
-  int version() const { return version_; }   // 22809
-  static std::string text_of(int version);   // "2.28.9"
-  std::string reason(Result result) const;   // in the library's words
+  int version() const { return version_; }  // 22809
+  static std::string text_of(int version);  // "2.28.9"
+  std::string reason(Result result) const;  // in the library's words
   // An Error that names the call unless it has succeeded.
   void check(Result result, std::string_view call) const;
 

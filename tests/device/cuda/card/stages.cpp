@@ -8,6 +8,7 @@ std::span<const Stage> stages() {
       {"libraries", "where NVIDIA's libraries are", 10, look_for_libraries},
       {"kernels", "every kernel of ours on random operands beside its host version, bit by bit", 20, check_kernels},
       {"loops", "random loops, compiled for this card, beside the reference, bit by bit", 30, check_loops},
+      {"ranks", "NCCL on this card alone, and exchanges between all cards beside the CPU's", 40, check_ranks},
       {"plans", "plans of cuDNN and cuBLASLt beside the reference, three runs' bits, NaN", 40, check_library_plans},
       {"plan_times", "time of the first plans of AlexNet, ResNet-50 and VGG-11", 120, time_library_plans},
       {"rates", "copies, launches, replays of graphs", 15, measure_rates},
