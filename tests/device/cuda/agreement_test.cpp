@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "ridgeline/device/cuda/comm/agreement.h"
 #include "ridgeline/device/cuda/library.h"
+#include "ridgeline/device/cuda/make_device.h"
 #include "tests/comm/ranks.h"
 #include "tests/device/cuda/driver_support.h"
 
@@ -56,6 +58,19 @@ TEST(CardAgreement, TheWayIsNamedOrRefused) {
   EXPECT_EQ(cards_over_named("host", kCardsOver), CardsOver::host);
   EXPECT_EQ(error_of([] { cards_over_named("nvlink", kCardsOver); }),
             "[cuda] RIDGELINE_CARDS_OVER='nvlink' (allowed: auto, nccl, host)");
+}
+
+TEST(CardAgreement, TheEnvironmentChoosesTheWayOfADevice) {
+  const auto ends_with = [](const char* way) {
+    ::setenv("RIDGELINE_CUDA_DRIVER", "recording", 1);
+    ::setenv(kCardsOver, way, 1);
+    const std::string end = error_of([] { make_device({}, kAnyImages); });
+    ::unsetenv(kCardsOver);
+    ::unsetenv("RIDGELINE_CUDA_DRIVER");
+    return end;
+  };
+  for (const char* way : {"", "auto", "nccl", "host"}) EXPECT_EQ(ends_with(way), "");
+  EXPECT_EQ(ends_with("HOST"), "[cuda] RIDGELINE_CARDS_OVER='HOST' (allowed: auto, nccl, host)");
 }
 
 TEST(CardAgreement, AllRanksOrTwoOfThemTellEachOtherTheirRecordsAndTheId) {
