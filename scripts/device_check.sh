@@ -50,9 +50,9 @@ cifar_accuracies_agree() {
   awk -v a="${accuracies[0]}" -v b="${accuracies[1]}" 'BEGIN { exit !(a > 0 && b > 0 && a - b <= 1 && b - a <= 1) }'
 }
 
-two_ranks() {  # two_ranks DEVICE: both on it
+two_ranks() {  # two_ranks DEVICE [NAME]
   (cd "$work" && timeout 55 "$build/ridgeline" launch --ranks 2 -- train --model=resnet20 --synthetic=true --batch_size=$batch \
-    --max_train_steps=$steps --warmup_epochs=0 --lr=0.01 --save_summary_steps=1 --device="$1" --log_dir="$work/ranks-$1")
+    --max_train_steps=$steps --warmup_epochs=0 --lr=0.01 --save_summary_steps=1 --device="$1" --log_dir="$work/ranks-${2:-$1}")
 }
 
 stage() {  # stage SECONDS NAME COMMAND...: one stage with its limit, into the report
@@ -91,6 +91,17 @@ if [[ -x $build/ridgeline && -z ${2:-} ]]; then
     stage 60 "two ranks of resnet20 on $device" two_ranks "$device"
   done
   stage 5 "first loss of two ranks on both, within 0.001" first_losses_agree "$work/ranks-cpu" "$work/ranks-cuda:0"
+  cards=$("$build/ridgeline" info --devices | grep -c '^ *cuda:[0-9]')
+  if [[ ${1:-} == --recording ]]; then
+    RIDGELINE_CARDS_OVER=nccl stage 60 "two ranks, the moves of NCCL on the host" two_ranks cuda:0 card-to-card
+  elif ((cards >= 2)); then
+    RIDGELINE_CARDS_OVER=nccl stage 60 "two ranks with a card each, by NCCL" two_ranks cuda card-to-card
+  else
+    echo "=== two ranks with a card each, by NCCL: left out, there are $cards cards" | tee -a "$report"
+  fi
+  if [[ -d $work/ranks-card-to-card ]]; then
+    stage 5 "first loss of them, within 0.001" first_losses_agree "$work/ranks-cpu" "$work/ranks-card-to-card"
+  fi
   if [[ -n ${RIDGELINE_CIFAR10:-} ]]; then
     stage 480 "five epochs of CIFAR-10 on both, within a point" cifar_accuracies_agree
   else

@@ -11,14 +11,15 @@
 namespace ridgeline::cuda::testing {
 
 struct RecordingDevice : RecordingCard {
-  explicit RecordingDevice(KernelPromise promise = {}, RecordingOptions options = {}, Calls::Fault fault = {})
+  explicit RecordingDevice(KernelPromise promise = {}, RecordingOptions options = {}, Calls::Fault fault = {},
+                           ExchangeOptions exchanges = {})
       : RecordingCard(std::move(options), std::move(fault)),
-        device(context, {.promise = promise, .images = kAnyImages}) {}
+        device(context, {.promise = promise, .images = kAnyImages, .exchanges = std::move(exchanges)}) {}
   CudaDevice device;
 };
 
-// The device "cuda_recording" of the table: a card of the recording driver for each session.
-void add_recording_device();
+// A device of the table: a card of the recording driver for each session. `name` stays.
+void add_recording_device(std::string_view name = "cuda_recording", const ExchangeOptions& exchanges = {});
 // What happened on such a device so far.
 RecordingCounts counts_of(Device& device);
 

@@ -54,6 +54,9 @@ void check_driver(Card& card);
 void measure_rates(Card& card);
 void look_for_libraries(Card& card);
 
+// Of rank_stages.cpp.
+void check_ranks(Card& card);
+
 // Of plan_stages.cpp.
 void check_library_plans(Card& card);
 void time_library_plans(Card& card);
