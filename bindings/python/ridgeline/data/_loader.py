@@ -54,7 +54,8 @@ class DataLoader:
     transform: torchvision's (v1, v2 or a Compose of them, translated) or transforms of ridgeline.data, such as Decode() for
         pixels alone; the pictures of a map-style data set's samples then go to the engine. Absent: the data set's own
     untranslatable: what happens to a transform that has no equal: 'error', or 'python': it and those after it run as a
-        Python function on the finished sample, one sample at a time
+        Python function on the finished sample, one sample at a time. Absent: 'error' for transform=; but 'python', which a
+        warning says, for albumentations and for the data set's own, whose samples Python makes if all of it has no equal
     seed: of the order and of all random transforms, and of Python's, NumPy's and PyTorch's random numbers in samples
     rank, world_size: this process's part of the data; distributed=True takes them from torch.distributed
     output: 'torch' or 'numpy'; absent: 'torch' where PyTorch is installed
@@ -83,7 +84,7 @@ class DataLoader:
                  timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
                  multiprocessing_context: Any = None, generator: Any = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool | None = None, transform: Any = None,
-                 untranslatable: Literal['error', 'python'] = 'error', seed: int | None = None, rank: int | None = None,
+                 untranslatable: Literal['error', 'python'] | None = None, seed: int | None = None, rank: int | None = None,
                  world_size: int | None = None, distributed: bool = False,
                  output: Literal['torch', 'numpy'] | None = None,
                  memory_format: Literal['channels_last', 'contiguous'] = 'channels_last',
@@ -96,6 +97,7 @@ class DataLoader:
         from ._chain import steered_by_boxes
         from ._collate import Options
         from ._joint import InPython, prepared
+        from ._own_transform import NotOnePicture, say, settled
         from ._pictures import Pictures
 
         output = _world() if output is None else output
@@ -125,19 +127,27 @@ class DataLoader:
         options = Options(output == "torch", as_list, pad, self.collate_fn is None)
         self._samples_of, transform = prepared(dataset, transform, image, untranslatable)
         if isinstance(self._samples_of, InPython):  # the transform is the data set's from here on
-            image, untranslatable = None, "error"
+            image, untranslatable = None, None
         dataset = self._samples_of
         source = input_of(dataset, image, label, thread_safe, transform is not None, options,
                           steered_by_boxes(transform))
         self.classes = None if source is None else source.classes
         order = sampler, batch_sampler, shuffle, batch_size, drop_last, *ranks(rank, world_size, distributed)
         streams = source is None and is_stream(dataset) and (transform is not None or image is not None)
+        asked = untranslatable  # by the user
+        if source is not None or streams:
+            own, channels = (None, 3) if source is None else (source.transform, source.channels)
+            untranslatable, in_engine = settled(own, transform, channels, asked)
+            source = source if in_engine else None
+
+        def of_python():
+            given = dict(label=label, memory_limit=memory_limit or None, untranslatable=asked)
+            return self._of_python(order, options, turns_of(dataset, thread_safe), given, worker_init_fn,
+                                   multiprocessing_context, prefetch_factor, seed, bad_samples, bad_sample_budget,
+                                   quarantine)
+
         if source is None and not streams:
-            given = dict(label=label, memory_limit=memory_limit or None,
-                         untranslatable=None if untranslatable == "error" else untranslatable)
-            self._work = self._of_python(order, options, turns_of(dataset, thread_safe), given, worker_init_fn,
-                                         multiprocessing_context, prefetch_factor, seed, bad_samples, bad_sample_budget,
-                                         quarantine)
+            self._work = of_python()
         else:
             _refuse("worker_init_fn", worker_init_fn, "workers are threads of the engine, not processes")
             _refuse("multiprocessing_context", multiprocessing_context,
@@ -154,7 +164,13 @@ class DataLoader:
                 self._work = self._of_stream(order, options, image, label, of_pictures, seed, run)
             else:
                 pictures = Pictures(source, *of_pictures, options, self.collate_fn)
-                self._work = self._of_engine(source, order, pictures, transform, seed, run)
+                try:
+                    self._work = self._of_engine(source, order, pictures, transform, seed, run)
+                except NotOnePicture as error:
+                    if asked is not None or transform is not None:
+                        raise
+                    say(error, "the data set's transform runs in Python")
+                    source, self._work = None, of_python()
         self._persistent = source is not None if persistent_workers is None else persistent_workers
         self._open = False
         self._state: State | None = None  # after the last batch that was delivered
