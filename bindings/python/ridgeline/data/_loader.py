@@ -80,19 +80,20 @@ class DataLoader:
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
                  batch_sampler: Iterable[Sequence[int]] | None = None, num_workers: int = 0,
-                 collate_fn: Callable[[list], Any] | None = None, pin_memory: bool = False, drop_last: bool = False,
+                 collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False, drop_last: bool = False,
                  timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
                  multiprocessing_context: Any = None, generator: Any = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool | None = None, transform: Any = None,
-                 untranslatable: Literal['error', 'python'] | None = None, seed: int | None = None, rank: int | None = None,
-                 world_size: int | None = None, distributed: bool = False,
+                 untranslatable: Literal['error', 'python'] | None = None, seed: int | None = None,
+                 rank: int | None = None, world_size: int | None = None, distributed: bool = False,
                  output: Literal['torch', 'numpy'] | None = None,
                  memory_format: Literal['channels_last', 'contiguous'] = 'channels_last',
-                 image: str | int | tuple | list | None = None, label: str | int | None = None,
-                 as_list: Sequence[str | int | tuple] = (), pad: Mapping[str | int | tuple, Any] | None = None,
+                 image: str | int | tuple[Any, ...] | list[Any] | None = None, label: str | int | None = None,
+                 as_list: Sequence[str | int | tuple[Any, ...]] = (),
+                 pad: Mapping[Any, Any] | None = None,
                  thread_safe: bool = False, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
-                 bad_sample_budget: int = 1000, quarantine: str | os.PathLike = '', memory_limit: int = 0,
-                 jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike | None = None,
+                 bad_sample_budget: int = 1000, quarantine: str | os.PathLike[str] = '', memory_limit: int = 0,
+                 jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike[str] | None = None,
                  jpeg_index_disk: int = 4 << 30) -> None:
         from ._chain import steered_by_boxes
         from ._collate import Options

@@ -53,16 +53,24 @@ def replaced(loader: Any, **options: Any) -> DataLoader:
     return DataLoader(loader.dataset, **{**given, **options})
 
 
-def hugging_face(trainer: type, **options: Any) -> type:
-    """The class of a Trainer of transformers, whose loaders are replaced. options: of DataLoader."""
+def hugging_face(trainer: type, evaluation: Mapping[str, Any] | None = None, **options: Any) -> type:
+    """The class of a Trainer of transformers, whose loaders are replaced.
+
+    evaluation: options of the loaders of evaluation and prediction that are others than those of training
+    options: of DataLoader
+    """
     options = {"worker_init_fn": None, **options}  # theirs only seeds
+    others = {**options, **(evaluation or {})}
 
     class Replaced(trainer):  # type: ignore[misc, valid-type]
         def get_train_dataloader(self):
             return _OnDevice(replaced(_inner(super().get_train_dataloader()), **options), self.args.device)
 
         def get_eval_dataloader(self, *args, **kwargs):
-            return _OnDevice(replaced(_inner(super().get_eval_dataloader(*args, **kwargs)), **options), self.args.device)
+            return _OnDevice(replaced(_inner(super().get_eval_dataloader(*args, **kwargs)), **others), self.args.device)
+
+        def get_test_dataloader(self, *args, **kwargs):
+            return _OnDevice(replaced(_inner(super().get_test_dataloader(*args, **kwargs)), **others), self.args.device)
 
     Replaced.__name__ = Replaced.__qualname__ = trainer.__name__
     return Replaced
