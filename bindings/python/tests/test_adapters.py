@@ -15,6 +15,7 @@ from ridgeline.data import DataLoader, adapters
 from support import Folder
 
 TRAIN = v1.Compose([v1.RandomResizedCrop(16), v1.RandomHorizontalFlip(), v1.ToTensor()])
+EVALUATE = v1.Compose([v1.Resize(20), v1.CenterCrop(16), v1.ToTensor()])
 
 
 def needs(package):
@@ -122,8 +123,12 @@ class Adapters(Folder):
                                                   use_cpu=True, save_strategy="no", remove_unused_columns=False,
                                                   disable_tqdm=True)
             Trainer = adapters.hugging_face(transformers.Trainer, transform=TRAIN, image="pixel_values",
-                                            collate_fn=None)
+                                            collate_fn=None, evaluation={"transform": EVALUATE})
             trainer = Trainer(Net(), args, train_dataset=Rows(), eval_dataset=Rows())
+            for loader, step in ((trainer.get_train_dataloader(), "random_resized_crop"),
+                                 (trainer.get_eval_dataloader(), "center_crop"),
+                                 (trainer.get_test_dataloader(Rows()), "center_crop")):
+                self.assertIn(f'"{step}"', loader.graph.to_json())
             result = trainer.train()
             self.assertEqual(result.global_step, 8)
             self.assertIn("eval_loss", trainer.evaluate())

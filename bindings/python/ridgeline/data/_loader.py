@@ -7,7 +7,7 @@ import sys
 import warnings
 
 from .._core import ArgumentError
-from ._inputs import input_of
+from ._inputs import input_of, transform_of
 from ._orders import is_own, ordered, own_order, ranks
 from ._samples import is_stream, turns_of
 
@@ -48,6 +48,8 @@ class DataLoader:
         ones as many as 512 MiB hold, or 6 if memory allows
     persistent_workers: whether workers live from epoch to epoch; absent: the engine's threads do, and keep what makes
         later epochs fast, and processes do not, so that each epoch sees the data set as it then is
+    pin_memory_device: PyTorch's accelerator, which pin_memory is for anyway: others are refused
+    in_order: False allows batches in any order; they come in order all the same
 
     And of the engine:
 
@@ -83,7 +85,8 @@ class DataLoader:
                  collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False, drop_last: bool = False,
                  timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
                  multiprocessing_context: Any = None, generator: Any = None, *, prefetch_factor: int | None = None,
-                 persistent_workers: bool | None = None, transform: Any = None,
+                 persistent_workers: bool | None = None, pin_memory_device: str = '', in_order: bool = True,
+                 transform: Any = None,
                  untranslatable: Literal['error', 'python'] | None = None, seed: int | None = None,
                  rank: int | None = None, world_size: int | None = None, distributed: bool = False,
                  output: Literal['torch', 'numpy'] | None = None,
@@ -95,7 +98,7 @@ class DataLoader:
                  bad_sample_budget: int = 1000, quarantine: str | os.PathLike[str] = '', memory_limit: int = 0,
                  jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike[str] | None = None,
                  jpeg_index_disk: int = 4 << 30) -> None:
-        from ._chain import steered_by_boxes
+        from ._chain import flatten, steered_by_boxes
         from ._collate import Options
         from ._joint import InPython, prepared
         from ._own_transform import NotOnePicture, say, settled
@@ -109,6 +112,8 @@ class DataLoader:
             raise ArgumentError(f"timeout is {timeout}, it must be 0 or more seconds")
         if output == "numpy" and pin_memory:
             raise ArgumentError("pin_memory is for output='torch'")
+        if pin_memory_device and pin_memory_device.partition(":")[0] != "cuda":
+            raise ArgumentError(f"pin_memory_device is {pin_memory_device!r} (allowed: '', 'cuda')")
         if generator is not None:
             if seed is not None:
                 raise ArgumentError("give one of seed and generator")
@@ -124,6 +129,7 @@ class DataLoader:
         self.pin_memory = pin_memory and _can_pin()
         self._timeout = timeout
         self._followed = None  # the sampler whose set_epoch counts, and the epoch that was seen last
+        self._brought = None  # the steps of the data set's own transform that the engine has taken over
 
         options = Options(output == "torch", as_list, pad, self.collate_fn is None)
         self._samples_of, transform = prepared(dataset, transform, image, untranslatable)
@@ -140,6 +146,8 @@ class DataLoader:
             own, channels = (None, 3) if source is None else (source.transform, source.channels)
             untranslatable, in_engine = settled(own, transform, channels, asked)
             source = source if in_engine else None
+            if source is not None and own is not None:
+                self._brought = list(flatten(own))
 
         def of_python():
             given = dict(label=label, memory_limit=memory_limit or None, untranslatable=asked)
@@ -150,9 +158,10 @@ class DataLoader:
         if source is None and not streams:
             self._work = of_python()
         else:
-            _refuse("worker_init_fn", worker_init_fn, "workers are threads of the engine, not processes")
-            _refuse("multiprocessing_context", multiprocessing_context,
-                    "workers are threads of the engine, not processes")
+            for name, value in (("worker_init_fn", worker_init_fn), ("multiprocessing_context", multiprocessing_context)):
+                if value is not None:
+                    warnings.warn(f"{name} has no effect: workers are threads of the engine, not processes, and draw by "
+                                  "seed, epoch and sample", stacklevel=2)
             slots = 0 if prefetch_factor is None else \
                 prefetch_factor * (num_workers or len(os.sched_getaffinity(0))) + 1
             run = dict(epochs=-1, workers=num_workers, slots=slots, memory_limit=memory_limit,
@@ -171,7 +180,7 @@ class DataLoader:
                     if asked is not None or transform is not None:
                         raise
                     say(error, "the data set's transform runs in Python")
-                    source, self._work = None, of_python()
+                    source, self._work, self._brought = None, of_python(), None
         self._persistent = source is not None if persistent_workers is None else persistent_workers
         self._open = False
         self._state: State | None = None  # after the last batch that was delivered
@@ -293,6 +302,9 @@ class DataLoader:
     def __bool__(self) -> bool:
         return True
 
+    # DataLoader[...] in annotations, as PyTorch's
+    __class_getitem__ = classmethod(type(list[int]))
+
     def __len__(self) -> int:
         if self._size is None:
             self._size = len(self._work)
@@ -331,6 +343,13 @@ class DataLoader:
 
     def _begin(self):
         """Brings the work to where the next epoch, or the rest of a restored one, begins."""
+        if self._brought is not None:
+            from ._chain import flatten
+
+            now = list(flatten(transform_of(self.dataset)))
+            if len(now) != len(self._brought) or any(a is not b for a, b in zip(now, self._brought)):
+                raise ArgumentError("the data set has got another transform since this DataLoader was made of it: make "
+                                    "another DataLoader")
         if self._followed and self._followed[0].epoch != self._followed[1]:
             self._followed[1] = self._followed[0].epoch
             self.set_epoch(self._followed[1])
