@@ -52,6 +52,10 @@ class Adapters(Folder):
                 self.assertEqual(str(list(mine)), str(list(loader)))
         shuffled = adapters.replaced(theirs(self.folder, 8, shuffle=True), seed=4)
         self.assertEqual(sorted(x for _, labels in shuffled for x in labels.tolist()), sorted(self.folder.targets))
+        chosen = torch.utils.data.BatchSampler([29, 3, 17, 4, 8], 2, drop_last=True)  # as accelerate gives it
+        given = adapters.replaced(theirs(self.folder, batch_sampler=chosen))
+        self.assertEqual([labels.tolist() for _, labels in given],
+                         [[self.folder.targets[i] for i in batch] for batch in ([29, 3], [17, 4])])
         with self.assertRaisesRegex(ridgeline.ArgumentError, "replaced takes a DataLoader of torch.utils.data, not list"):
             adapters.replaced([1])
 
@@ -125,10 +129,14 @@ class Adapters(Folder):
             Trainer = adapters.hugging_face(transformers.Trainer, transform=TRAIN, image="pixel_values",
                                             collate_fn=None, evaluation={"transform": EVALUATE})
             trainer = Trainer(Net(), args, train_dataset=Rows(), eval_dataset=Rows())
-            for loader, step in ((trainer.get_train_dataloader(), "random_resized_crop"),
-                                 (trainer.get_eval_dataloader(), "center_crop"),
-                                 (trainer.get_test_dataloader(Rows()), "center_crop")):
-                self.assertIn(f'"{step}"', loader.graph.to_json())
+            seen = [label for batch in trainer.get_train_dataloader() for label in batch["labels"].tolist()]
+            self.assertEqual(sorted(seen), sorted(folder.targets))
+            self.assertNotEqual(seen, sorted(seen))  # in a random order
+            fixed = torch.cat([images for images, _ in DataLoader(self.dir, 8, transform=EVALUATE)])
+            for loader, theirs in ((trainer.get_train_dataloader(), False), (trainer.get_eval_dataloader(), True),
+                                   (trainer.get_test_dataloader(Rows()), True)):
+                for image in next(iter(loader))["pixel_values"]:
+                    self.assertEqual(any(torch.equal(image, one) for one in fixed), theirs)
             result = trainer.train()
             self.assertEqual(result.global_step, 8)
             self.assertIn("eval_loss", trainer.evaluate())
