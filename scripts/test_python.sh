@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tests the wheel of scripts/wheel.sh as a user has it, in a clean virtual environment without compiler or headers.
 #
-#   scripts/test_python.sh                 newest wheel for python3, in build/python-test-VERSION/, with numpy, Pillow and
-#                                          mypy; one that is older than its sources is refused
+#   scripts/test_python.sh                 newest wheel for python3, in build/python-test-VERSION/, with numpy, Pillow,
+#                                          mypy and basedpyright; one that is older than its sources is refused
 #   scripts/test_python.sh PYTHON          for another interpreter, or for that of an environment that has PyTorch and
 #                                          torchvision: then their tests run, too. The environment is not changed.
 #   scripts/test_python.sh --if-built      for ctest: leaves with 77 (skipped) where no wheel of these sources is there
@@ -48,9 +48,9 @@ else
   "$interpreter" -m venv "$work" || missing "cannot make $work (Debian: apt-get install python3-venv)"
   # The pinned wheels are for Debian's Python; others take what fits them.
   options=(--no-deps --require-hashes -r scripts/requirements-tests.txt -r scripts/requirements-types.txt)
-  [[ $version == 3.11 ]] || options=(numpy Pillow mypy)
+  [[ $version == 3.11 ]] || options=(numpy Pillow mypy basedpyright)
   "$work/bin/pip" install --disable-pip-version-check -q --only-binary :all: "${options[@]}" \
-    >"$work/log" 2>&1 || missing "pip could not fetch numpy, Pillow and mypy (network?)"
+    >"$work/log" 2>&1 || missing "pip could not fetch numpy, Pillow, mypy and basedpyright (network?)"
   "$work/bin/pip" install --disable-pip-version-check -q --no-deps --no-index "$wheel"
 fi
 say python "$wheel under Python $version"

@@ -90,7 +90,7 @@ def _imagenet():
 Normalize.imagenet = _imagenet  # noqa: F821
 
 
-def found_data(dir: str | os.PathLike) -> dict:
+def found_data(dir: str | os.PathLike[str]) -> dict[str, Any]:
     """What a folder holds, as the command line sees it: {"parts", "not_used", "notes"}.
 
     Each of the parts has "name" ("train", "val", "test", or "all"), "use", "layout", "dir", "files", "images", "classes"
