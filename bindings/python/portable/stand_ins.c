@@ -2,6 +2,8 @@
 // headers of a later glibc, which promise more. Nothing of this is visible outside of the extension, and no other build
 // holds it. A name that is no longer asked for costs nothing: --gc-sections leaves it out.
 
+#define _GNU_SOURCE
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -31,12 +33,16 @@ int lstat(const char* restrict path, struct stat* restrict status) { return __lx
 int fstat(int descriptor, struct stat* status) { return __fxstat(kStatVersion, descriptor, status); }
 int fstat64(int descriptor, struct stat64* status) { return __fxstat64(kStatVersion, descriptor, status); }
 
-// Each library has its own, too, so that what it registers is called when it is unloaded.
+// Each library has its own of these, too, so that what it registers goes with it when it is unloaded.
 extern void* __dso_handle __attribute__((visibility("hidden")));
 int __cxa_atexit(void (*function)(void*), void* argument, void* library);
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void* library);
 
 static void call(void* function) { ((void (*)(void))function)(); }
 int atexit(void (*function)(void)) { return __cxa_atexit(call, (void*)function, &__dso_handle); }
+int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
+  return __register_atfork(prepare, parent, child, &__dso_handle);
+}
 
 // glibc 2.32: shared pointers count without atomic instructions while the process has one thread. Here it never counts
 // as such.
