@@ -16,7 +16,7 @@ source scripts/say.sh
 glibc=2.28
 architecture=${1:-}
 case $architecture in
-  x86_64) toolchain= system=/ prefix= ;;
+  x86_64) toolchain='' system=/ prefix='' ;;
   aarch64) toolchain=$PWD/scripts/aarch64.cmake system=$PWD/.deps/aarch64/sysroot/ prefix=aarch64-linux-gnu- ;;
   *) die "scripts/portable_libraries.sh: architecture '$architecture' (allowed: x86_64, aarch64)" ;;
 esac

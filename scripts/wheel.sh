@@ -30,6 +30,9 @@ if [[ ${1:-} == --manylinux ]]; then
 fi
 develop=0
 if [[ ${1:-} == --develop ]]; then develop=1; shift; fi
+if [[ -n $portable ]] && ((from_sdist || develop)); then
+  die "scripts/wheel.sh: --manylinux makes a wheel of the checkout; it goes with neither --from-sdist nor --develop"
+fi
 interpreter=${1:-python3}
 begin=$SECONDS
 version=$("$interpreter" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || die "no interpreter $interpreter"
@@ -66,7 +69,7 @@ if ((from_sdist)); then
   tar -xzf "build/wheels/$(tail -n 1 "$work/log")" -C "$work/source" --strip-components=1
   source=$work/source
 fi
-settings=() variables=() platform=() libraries=() build=build-python
+settings=() variables=() platform=() libraries=() build="build-python"
 if [[ -n $portable ]]; then
   scripts/portable_libraries.sh "$portable"
   settings=(-C "cmake.define.RIDGELINE_PORTABLE=$PWD/build/portable/$portable")
@@ -75,7 +78,7 @@ fi
 if [[ $portable == aarch64 ]]; then
   # Debian has one Python of each release for Arm; from 3.12 on any later one runs what was built for an earlier.
   foreign=$(scripts/foreign_python.sh "$([[ $version == 3.11 ]] && echo 3.11 || echo 3.13)")
-  build=build-python-aarch64
+  build="build-python-aarch64"
   settings+=(-C "build-dir=$build" -C "cmake.toolchain-file=$PWD/scripts/aarch64.cmake"
     -C "cmake.define.RIDGELINE_FOREIGN_PYTHON=$foreign")
   variables=(_PYTHON_HOST_PLATFORM=linux-aarch64 "SETUPTOOLS_EXT_SUFFIX=.cpython-${version/./}-aarch64-linux-gnu.so")
