@@ -55,9 +55,9 @@ if ((emulated)); then
   foreign=(--platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux_2_17_aarch64
     --platform manylinux2014_aarch64 --python-version "$version" --implementation cp --abi "cp${version/./}" --abi abi3
     --abi none --only-binary :all: --no-deps --target "$work")
-  python3 -m pip install --disable-pip-version-check -q "${foreign[@]}" "${options[@]}" ||
+  python3 -m pip install --disable-pip-version-check --root-user-action=ignore -q "${foreign[@]}" "${options[@]}" ||
     missing "pip could not fetch numpy and Pillow for $machine (network?)"
-  python3 -m pip install --disable-pip-version-check -q "${foreign[@]}" --no-index "$wheel"
+  python3 -m pip install --disable-pip-version-check --root-user-action=ignore -q "${foreign[@]}" --no-index "$wheel"
   say python "$wheel under Python $version, emulated"
   cd bindings/python/tests
   PYTHONPATH=$work "$interpreter" -m unittest test_run.Batches test_dataset_epochs test_last_batch test_bad_samples \
