@@ -281,7 +281,7 @@ TEST(CardExchangeFaults, ARankThatGivesUpDoesNotWaitForItsOwnKernels) {
       exchange_or_tell(nccl, ranks, [&](int round, HostFailure&) {
         if (round != 2) return;
         if (ranks.rank() == 1) ranks.abort("it stopped");
-        // The other one does not come until this one is through.
+        // The other one does not come until this one has finished.
         while (ranks.rank() == 0 && !waited) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       });
     } catch (const Error&) {
