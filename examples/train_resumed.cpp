@@ -1,7 +1,8 @@
 // A training that may be killed at any moment: the same command goes on, and leaves the bytes of one that nobody
-// disturbed, with other workers and loops, too.
+// disturbed, with other workers and loops, too, and with other ranks:
 //
 //   example_train_resumed DIRECTORY [WORKERS [LOOP]]
+//   ridgeline launch --ranks 2 -- example_train_resumed DIRECTORY
 #include <cmath>
 #include <exception>
 #include <iostream>
@@ -11,7 +12,8 @@
 
 using namespace ridgeline;
 
-constexpr std::int64_t kBatch = 32, kClasses = 3;
+// A batch is computed in parts, of which each rank has as many: 1, 2 or 4 ranks leave the same bytes.
+constexpr std::int64_t kBatch = 32, kParts = 4, kPartRows = kBatch / kParts, kClasses = 3;
 
 // Arms of a spiral, one a class.
 data::Dataset arms(std::int64_t points, double begin) {
@@ -27,20 +29,21 @@ data::Dataset arms(std::int64_t points, double begin) {
 }
 
 Value logits(nn::ModelContext& context) {
-  Value x = context.builder.input("point", {DType::f32, {kBatch, 2}});
+  Value x = context.builder.input("point", {DType::f32, {kPartRows, 2}});
   x = nn::dense_layer(context, x, {.name = "hidden", .out = 128, .activation = nn::Activation::relu});
   x = nn::dropout_layer(context, x, "drop", 0.9);
   return nn::dense_layer(context, x, {.name = "out", .out = kClasses});
 }
 
-Value label(nn::ModelContext& context) { return context.builder.input("label", {DType::i32, {kBatch}}); }
+Value label(nn::ModelContext& context) { return context.builder.input("label", {DType::i32, {kPartRows}}); }
 
 const nn::Network network{
     .name = "arms",
     .loss = [](nn::ModelContext& c) { return nn::mean(nn::softmax_cross_entropy(logits(c), label(c), {}).loss); },
     .evaluate =
         [](nn::ModelContext& c) {
-          const Value mask = c.builder.input(nn::kMaskInput, {DType::f32, {kBatch}}), scores = logits(c), is = label(c);
+          const Value mask = c.builder.input(nn::kMaskInput, {DType::f32, {kPartRows}}), scores = logits(c),
+                      is = label(c);
           c.builder.returns("loss_sum", nn::sum(nn::softmax_cross_entropy(scores, is, mask).loss));
           c.builder.returns("top_1", c.builder.apply("argmax_accuracy", {scores, is, mask}));
           c.builder.returns(nn::kRowsResult, nn::sum(mask));
@@ -50,13 +53,21 @@ const nn::Network network{
 int main(int argc, char** argv) try {
   if (argc < 2) return std::cerr << "usage: " << argv[0] << " DIRECTORY [WORKERS [LOOP]]\n", 2;
   const int workers = argc > 2 ? std::stoi(argv[2]) : 1, loop = argc > 3 ? std::stoi(argv[3]) : 10;
+  const train::RunRanks ranks = train::connect_ranks();
   train::Run run(network, {.optimizer = optim::Adam{}, .schedule = optim::Constant{.base = 0.01}},
-                 {.directory = argv[1], .seed = 7, .save = {.steps = 5, .keep = 3}});
-  const data::Dataset points = arms(384, 0).shuffle().batch(kBatch), validation = arms(90, 0.005).batch(kBatch);
+                 {.directory = argv[1],
+                  .seed = 7,
+                  .save = {.steps = 5, .keep = 3},
+                  .session = {.promise = {.bits = Reproducibility::deterministic}},
+                  .ranks = ranks,
+                  .batch_parts = kParts});
+  const data::Dataset points = run.part_of(arms(384, 0).shuffle()).batch(kBatch / ranks.size());
+  const data::Dataset validation = run.part_of(arms(90, 0.005)).batch(kPartRows);
   const train::EpochOptions options{.loop = loop, .validation = &validation, .data = {.workers = workers}};
   run.train_epochs(4, points, {}, options);
   const train::RunResult end = run.train_epochs(4, points, {}, options);
-  std::cout << "step " << end.step << ": " << run.evaluate(validation)["top_1"] << ", best " << end.best_path << "\n";
+  const double top_1 = run.evaluate(validation)["top_1"];
+  if (end.writes) std::cout << "step " << end.step << ": " << top_1 << ", best " << end.best_path << "\n";
   return end.interrupted ? 130 : 0;
 } catch (const std::exception& error) {
   std::cerr << error.what() << "\n";

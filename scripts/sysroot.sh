@@ -2,6 +2,8 @@
 # Unpacks Debian's arm64 packages of what Ridgeline is compiled against into .deps/aarch64/sysroot:
 # scripts/sysroot.sh PACKAGE... (scripts/setup.sh --cross aarch64 calls it with its own list).
 #
+#   scripts/sysroot.sh --into FOLDER --release RELEASE PACKAGE...     into FOLDER/sysroot, of another release of Debian's
+#
 # The system stays as it is: apt runs with sources, state and cache of its own, so that no foreign architecture is added
 # and nothing is installed. What the packages depend on comes along, for programs that run under qemu.
 set -euo pipefail
@@ -9,6 +11,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
 
 folder=$PWD/.deps/aarch64
+of_release=
+while (($#)); do
+  case $1 in
+    --into) folder=$PWD/${2:?} ;;
+    --release) of_release=${2:?} ;;
+    *) break ;;
+  esac
+  shift 2
+done
 release=$(. /etc/os-release && echo "$ID-${VERSION_CODENAME:-unknown}")
 [[ $release == debian-* ]] || die "the sysroot is made of Debian's packages; this machine runs $release"
 release=${release#debian-}
@@ -19,10 +30,14 @@ sources=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'I
   awk -v keys="$keys" -v release="$release" \
     '$3 == "main" && ($2 == release || $2 ~ "^" release "-(updates|security)$") { print "deb [signed-by=" keys "]", $1, $2, $3 }')
 [[ -n $sources ]] || die "apt knows no source of Debian's $release: run apt-get update"
+if [[ -n $of_release ]]; then
+  sources=${sources// $release/ $of_release}
+  release=$of_release
+fi
 
 wanted="$release $*"
 if [[ $(cat "$folder/packages" 2>/dev/null) == "$wanted" ]]; then exit 0; fi
-say packages "fetching Debian's arm64 packages into .deps/aarch64"
+say packages "fetching Debian's arm64 packages of $release into ${folder#"$PWD"/}"
 rm -rf "$folder"
 mkdir -p "$folder"/apt/{lists,cache/archives/partial} "$folder/sysroot"
 : >"$folder/apt/status"

@@ -3,6 +3,10 @@
 #
 #   scripts/wheel.sh             for the python3 found first
 #   scripts/wheel.sh PYTHON      for that interpreter; from 3.12 on the wheel is for all later versions, too
+#   scripts/wheel.sh --manylinux [x86_64|aarch64] [PYTHON]
+#                                a wheel for others' systems: manylinux_2_28, with glibc 2.28 and all later ones. The same
+#                                objects are linked with what scripts/portable_libraries.sh makes. For aarch64 they are
+#                                cross-compiled, in build-python-aarch64 (scripts/setup.sh --cross aarch64)
 #   scripts/wheel.sh --from-sdist [PYTHON]
 #                                as whoever has the source distribution alone builds it: build/wheels/ridgeline-*.tar.gz is
 #                                made, unpacked beside the checkout, and the wheel is built from that
@@ -18,8 +22,17 @@ source scripts/say.sh
 
 from_sdist=0
 if [[ ${1:-} == --from-sdist ]]; then from_sdist=1; shift; fi
+portable=
+if [[ ${1:-} == --manylinux ]]; then
+  portable=x86_64
+  shift
+  if [[ ${1:-} == x86_64 || ${1:-} == aarch64 ]]; then portable=$1; shift; fi
+fi
 develop=0
 if [[ ${1:-} == --develop ]]; then develop=1; shift; fi
+if [[ -n $portable ]] && ((from_sdist || develop)); then
+  die "scripts/wheel.sh: --manylinux makes a wheel of the checkout; it goes with neither --from-sdist nor --develop"
+fi
 interpreter=${1:-python3}
 begin=$SECONDS
 version=$("$interpreter" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || die "no interpreter $interpreter"
@@ -56,12 +69,33 @@ if ((from_sdist)); then
   tar -xzf "build/wheels/$(tail -n 1 "$work/log")" -C "$work/source" --strip-components=1
   source=$work/source
 fi
-PATH=$PWD/$venv/bin:$PATH "$venv/bin/pip" wheel --disable-pip-version-check --no-build-isolation --no-deps -q \
-  --wheel-dir "$work/raw" "$source" >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; die "the wheel does not build (whole log: $work/log)"; }
-# Shared libraries of the system go into the wheel, under names that clash with nobody's.
-PATH=$PWD/$venv/bin:$PATH "$venv/bin/auditwheel" repair --wheel-dir "$work/repaired" "$work"/raw/*.whl \
+settings=() variables=() platform=() libraries=() build="build-python"
+if [[ -n $portable ]]; then
+  scripts/portable_libraries.sh "$portable"
+  settings=(-C "cmake.define.RIDGELINE_PORTABLE=$PWD/build/portable/$portable")
+  platform=(--only-plat --plat "manylinux_2_28_$portable")
+fi
+if [[ $portable == aarch64 ]]; then
+  # Debian has one Python of each release for Arm; from 3.12 on any later one runs what was built for an earlier.
+  foreign=$(scripts/foreign_python.sh "$([[ $version == 3.11 ]] && echo 3.11 || echo 3.13)")
+  build="build-python-aarch64"
+  settings+=(-C "build-dir=$build" -C "cmake.toolchain-file=$PWD/scripts/aarch64.cmake"
+    -C "cmake.define.RIDGELINE_FOREIGN_PYTHON=$foreign")
+  variables=(_PYTHON_HOST_PLATFORM=linux-aarch64 "SETUPTOOLS_EXT_SUFFIX=.cpython-${version/./}-aarch64-linux-gnu.so")
+fi
+env "${variables[@]}" PATH="$PWD/$venv/bin:$PATH" "$venv/bin/pip" wheel --disable-pip-version-check --no-build-isolation \
+  --no-deps -q "${settings[@]}" --wheel-dir "$work/raw" "$source" >"$work/log" 2>&1 ||
+  { tail -n 30 "$work/log" >&2; die "the wheel does not build (whole log: $work/log)"; }
+# Shared libraries of the system go into the wheel, under names that clash with nobody's. A portable wheel has none: what
+# is not in every system of its kind is refused.
+PATH=$PWD/$venv/bin:$PATH "$venv/bin/auditwheel" repair "${platform[@]}" --wheel-dir "$work/repaired" "$work"/raw/*.whl \
   >"$work/log" 2>&1 || { tail -n 10 "$work/log" >&2; die "auditwheel refuses the wheel"; }
-"$venv/bin/python" scripts/wheel_licenses.py "$work"/repaired/*.whl || die "the licences of the libraries cannot be added"
+if [[ -n $portable ]]; then
+  extension=$(unzip -Z1 "$work"/repaired/*.whl 'ridgeline/_core*.so')
+  libraries=(--linked "$build/package/$extension.libraries")
+fi
+"$venv/bin/python" scripts/wheel_licenses.py "${libraries[@]}" "$work"/repaired/*.whl ||
+  die "the licences of the libraries cannot be added"
 wheel=$(basename "$work"/repaired/*.whl)
 mv "$work/repaired/$wheel" "build/wheels/$wheel"
 size=$(stat -c %s "build/wheels/$wheel")

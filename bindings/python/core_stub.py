@@ -25,6 +25,16 @@ def exceptions(module):
         yield f'class {kind.__name__}({bases}):\n    """{kind.__doc__}"""\n'
 
 
+# Of the containers that C++ names without what they hold; strict checkers ask for it.
+ARGUMENTS = {"dict": "[Any, Any]", "list": "[Any]", "tuple": "[Any, ...]", "os.PathLike": "[Any]"}
+
+
+def with_arguments(signature):
+    """A signature whose containers say what they hold; a parameter may have the name of one."""
+    return re.sub(r"(?<![\w.])(dict|list|tuple|os\.PathLike)\b(?![\[(:])|(?<=-> )(dict|list|tuple)(?=:)",
+                  lambda name: name[0] + ARGUMENTS[name[0]], signature)
+
+
 def main(extension, out):
     spec = importlib.util.spec_from_file_location("_core", extension)
     module = importlib.util.module_from_spec(spec)
@@ -38,6 +48,7 @@ def main(extension, out):
         sys.exit(f"core_stub.txt has signatures of what the extension has not: {', '.join(unused)}")
     body = re.sub(r"^(from|import) [^(\n]*(\((?:[^)]*)\))?\n", "", text, flags=re.M).strip()
     body = body.replace("    pass\n", "    ...\n")
+    body = re.sub(r"^ *def .*$", lambda line: with_arguments(line[0]), body, flags=re.M)
     text = "\n\n".join([IMPORTS, "__version__: str", *exceptions(module), body]) + "\n"
     ast.parse(text)
     pathlib.Path(out).write_text(text, encoding="utf-8")

@@ -175,9 +175,11 @@ void refuse_extras(const CLI::App& app) {
 
 std::vector<std::string> normalize(int argc, char** argv) {
   std::vector<std::string> words;
+  bool of_another = false;  // what stands behind --
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
-    if (word.starts_with("--") && word.size() > 2) {
+    of_another = of_another || word == "--";
+    if (!of_another && word.starts_with("--")) {
       const std::size_t end = std::min(word.find('='), word.size());
       std::replace(word.begin() + 2, word.begin() + static_cast<std::ptrdiff_t>(end), '-', '_');
     }

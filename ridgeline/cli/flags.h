@@ -83,7 +83,7 @@ class Command {
   std::set<std::string> may_be_empty_;  // flags, with hyphens
 };
 
-// --batch-size and --batch_size become --batch_size; values are left as they are.
+// --batch-size and --batch_size become --batch_size; values, and all words behind --, are left as they are.
 std::vector<std::string> normalize(int argc, char** argv);
 
 }  // namespace ridgeline::cli

@@ -1,11 +1,15 @@
 // `ridgeline launch --ranks N -- train ...`: one process for each device of this machine, as the original's scripts
-// start them. With --servers N parameter servers beside them, whose scheduler the launcher is. Under mpirun, which has
-// started as many of this program as there are ranks, each starts its own rank.
+// start them; or of a program of the user's own, `-- python3 train.py`. With --servers N parameter servers beside them,
+// whose scheduler the launcher is. Under mpirun, which has started as many of this program as there are ranks, each
+// starts its own rank.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
+#include <sstream>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
@@ -25,38 +29,95 @@ namespace {
 // Seconds for the others after a rank has failed.
 constexpr int kGraceSeconds = 10;
 
-bool names_file(const std::string& name, const std::string& value) {
+bool names_file(std::string name, const std::string& value) {
+  std::replace(name.begin(), name.end(), '-', '_');
   const train::RecipeOption* option = train::find_option(name);
   return option != nullptr && option->names_file != nullptr && option->names_file(value);
+}
+
+bool is_command(const std::string& word) {
+  const auto commands = command_table();
+  return std::any_of(commands.begin(), commands.end(), [&](const CommandEntry& c) { return c.name == word; });
+}
+
+// One of this program, as ranks in other folders start it.
+std::vector<std::string> command_of(const std::vector<std::string>& words) {
+  std::vector<std::string> command{""};  // in the place of the program
+  command.insert(command.end(), words.begin(), words.end());
+  command = train::with_absolute_paths(command, names_file);
+  command.erase(command.begin());
+  const std::vector<std::string> own = own_command();
+  command.insert(command.begin(), own.begin(), own.end());
+  return command;
+}
+
+bool runs(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::is_regular_file(path, none) && ::access(path.c_str(), X_OK) == 0;
+}
+
+// Where a shell would find a program; "": nowhere.
+std::string found_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return runs(name) ? std::filesystem::absolute(name).string() : "";
+  const std::optional<std::string> path = comm::process_environment()("PATH");
+  std::istringstream folders(path.value_or(""));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string file = (std::filesystem::absolute(folder.empty() ? "." : folder) / name).string();
+    if (runs(file)) return file;
+  }
+  return "";
+}
+
+// A program of the user's own, whose training finds the other ranks by the variables that it is given.
+std::vector<std::string> program_of(std::vector<std::string> words) {
+  const std::string name = words[0];
+  std::error_code none;
+  if (name.ends_with(".py") && std::filesystem::is_regular_file(name, none)) {
+    if (own_python().empty()) {
+      throw Error(
+          "launch: " + name + " is a Python program: name its interpreter, as in: ridgeline launch -- python3 " + name,
+          ErrorKind::usage);
+    }
+    words.insert(words.begin(), own_python());
+    return words;
+  }
+  words[0] = found_program(name);
+  if (!words[0].empty()) return words;
+  std::vector<std::string> commands;
+  for (const CommandEntry& c : command_table()) commands.emplace_back(c.name);
+  const std::string near = nearest_name(name, commands);
+  throw Error("launch: there is neither a command nor a program '" + name + "'" +
+                  (near.empty() ? "" : " (did you mean " + near + "?)"),
+              ErrorKind::usage);
 }
 
 }  // namespace
 
 int launch_command(const Words& words) {
   train::LaunchOptions options;
-  Command app("start a process for each device of this machine and wait for them: launch [OPTIONS] -- COMMAND [FLAGS]",
-              "launch");
+  Command app(
+      "start a process for each device of this machine and wait for them: launch [OPTIONS] -- COMMAND [FLAGS], "
+      "or -- PROGRAM [WORDS]",
+      "launch");
   app.option("--ranks", options.ranks, "processes; 0: as many as the rank table has devices, 1 without one");
   app.option("--servers", options.servers,
              "parameter servers beside them: these keep and update the parameters, the others are their workers");
   app.option("--rank_table", options.rank_table, "JSON file that says which devices train together");
   app.option("--server", options.server, "server_id of this machine, where the table has several");
   app.option("--results", options.results,
-             "folder of RANKSp/DEVICE/, where each process runs and writes; never emptied");
+             "folder of RANKSp/DEVICE/, where each command runs and writes, and of a program's output; never emptied");
   app.option("--job_id", options.job_id, "JOB_ID of the processes; empty: one of this run's own");
   app.boolean("--bind_cores", options.bind_cores, "each process runs on its share of the cores");
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (!app.parse({words.begin(), dashes})) return 0;
   if (dashes == words.end() || dashes + 1 == words.end())
-    throw Error("launch: no command behind --, such as: ridgeline launch --ranks 2 -- train --data_dir=DIR",
-                ErrorKind::usage);
+    throw Error(
+        "launch: no command behind --, such as: ridgeline launch --ranks 2 -- train --data_dir=DIR, or no program",
+        ErrorKind::usage);
 
-  std::vector<std::string> command{""};  // in the place of the program
-  command.insert(command.end(), dashes + 1, words.end());
-  command = train::with_absolute_paths(command, names_file);
-  const std::vector<std::string> own = own_command();
-  command.erase(command.begin());
-  command.insert(command.begin(), own.begin(), own.end());
+  const std::vector<std::string> behind(dashes + 1, words.end());
+  options.own_program = !is_command(behind[0]);
+  const std::vector<std::string> command = options.own_program ? program_of(behind) : command_of(behind);
   const comm::Environment environment = comm::process_environment();
   if (environment("OMPI_COMM_WORLD_SIZE")) options.by_mpirun = comm::rank_identity(environment, options.rank_table);
   train::LaunchPlan plan = train::plan_launch(options, train::allowed_cores());

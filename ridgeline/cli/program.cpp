@@ -79,6 +79,7 @@ bool names_command(const std::string& message) {
 namespace {
 
 std::vector<std::string> g_own_command;
+std::string g_own_python;
 
 }  // namespace
 
@@ -88,6 +89,10 @@ std::vector<std::string> own_command() {
 }
 
 void set_own_command(std::vector<std::string> command) { g_own_command = std::move(command); }
+
+std::string own_python() { return g_own_python; }
+
+void set_own_python(std::string interpreter) { g_own_python = std::move(interpreter); }
 
 int run_program(int argc, char** argv) {
   allow_many_files();

@@ -16,5 +16,8 @@ int run_program(int argc, char** argv);
 // has set them.
 std::vector<std::string> own_command();
 void set_own_command(std::vector<std::string> command);
+// What runs a Python program; "" where the program `ridgeline` itself was started.
+std::string own_python();
+void set_own_python(std::string interpreter);
 
 }  // namespace ridgeline::cli

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,9 @@ class Communicator {
   // This rank has learned elsewhere that another one is gone (a negative number: something that all need): its own next
   // or current call also is an Error that says so. From any thread.
   virtual void lose(int /*rank*/, const std::string& why) { abort(why); }
+  // Why its calls are Errors from now on, where that is known without a call: a rank, this one included, has given up,
+  // or has ended. From any thread, beside a call, too.
+  virtual std::optional<std::string> failure() { return std::nullopt; }
 
  protected:
   // `world_ranks` of a group; empty: the world itself. `names` by rank; empty: their numbers in the world.

@@ -12,9 +12,11 @@
 #include <limits>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "ridgeline/core/control_group.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/physical_cores.h"
 #include "ridgeline/core/processor.h"
 #include "ridgeline/core/team_recording.h"
 #include "ridgeline/core/worker_team.h"
@@ -167,17 +169,35 @@ double control_group_cores(const std::string& root) {
   return least;
 }
 
-int available_cores() {
+namespace {
+
+// The numbers of the processors that the process may use.
+std::vector<int> allowed_processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  const int allowed = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-  // A fraction of a core counts as one: a team of two that gets the time of one and a half is faster than one thread.
-  const double quota = std::ceil(control_group_cores(""));
-  return std::max(1, quota < allowed ? static_cast<int>(quota) : allowed);
+  std::vector<int> numbers;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return numbers;
+  for (int number = 0; number < CPU_SETSIZE; ++number) {
+    if (CPU_ISSET(number, &set)) numbers.push_back(number);
+  }
+  return numbers;
 }
 
+int within_quota(int cores) {
+  // A fraction of a core counts as one: a team of two that gets the time of one and a half is faster than one thread.
+  const double quota = std::ceil(control_group_cores(""));
+  return std::max(1, quota < cores ? static_cast<int>(quota) : cores);
+}
+
+// For a compute team; data workers, which wait for memory and files, can use a core's second thread.
+int compute_cores() { return within_quota(physical_cores(allowed_processors(), "")); }
+
+}  // namespace
+
+int available_cores() { return within_quota(static_cast<int>(allowed_processors().size())); }
+
 int usable_threads(int wanted) {
-  if (wanted <= 0) wanted = available_cores();
+  if (wanted <= 0) wanted = compute_cores();
   if (wanted > kMostThreads) {
     throw Error(
         std::to_string(wanted) + " compute threads are wanted; at most " + std::to_string(kMostThreads) + " can be",
@@ -198,9 +218,9 @@ int usable_threads(int wanted) {
 int compute_threads() {
   if (t_team > 0) return t_team;
 #if defined(RIDGELINE_STD_THREADS)
-  static const int threads = available_cores();
+  static const int threads = compute_cores();
 #else
-  static const int threads = std::min(available_cores(), omp_get_thread_limit());
+  static const int threads = std::min(compute_cores(), omp_get_thread_limit());
 #endif
   return threads;
 }

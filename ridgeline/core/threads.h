@@ -12,7 +12,8 @@
 
 namespace ridgeline {
 
-// Cores this process may use: those of its affinity mask, or fewer if a control group limits its time. At least 1.
+// Processors this process may use: those of its affinity mask, or fewer if a control group limits its time. At least 1.
+// By default a team has one thread for each core among them (physical_cores.h).
 int available_cores();
 
 // The smallest limit of processor time of the process's control groups (version 1 or 2) and of the groups around them,
@@ -20,11 +21,11 @@ int available_cores();
 // in place of "".
 double control_group_cores(const std::string& root);
 
-// How many of the `wanted` threads (0: available_cores()) a team on the calling thread can have: OpenMP gives fewer
+// How many of the `wanted` threads (0: one a core) a team on the calling thread can have: OpenMP gives fewer
 // under OMP_THREAD_LIMIT and inside a parallel region of the caller's. More than 4096 are a usage Error.
 int usable_threads(int wanted);
 
-// Size of the team of the calling thread: that of its ComputeScope, and the available cores outside of one.
+// Size of the team of the calling thread: that of its ComputeScope, and one thread a core outside of one.
 int compute_threads();
 
 // While alive, work of the calling thread is done by a team of `threads`. So is that of the kernel library, which asks

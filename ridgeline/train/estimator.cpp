@@ -119,6 +119,47 @@ std::map<std::string, double> evaluation_sums(Model& model, const data::Dataset&
   return sums;
 }
 
+namespace {
+
+// False on all ranks where one of them was interrupted.
+bool all_came_to_an_end(const Ranks& ranks, FunctionRef<void()> evaluation) {
+  bool ended = true;
+  try {
+    evaluation();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) throw;
+    ended = false;
+  }
+  return ranks.largest(ended ? 0 : 1) == 0;
+}
+
+}  // namespace
+
+std::optional<std::map<std::string, double>> evaluation_sums(Model& model, const data::Dataset& dataset,
+                                                             const Ranks& ranks) {
+  std::map<std::string, double> sums;
+  if (!all_came_to_an_end(ranks, [&] { sums = evaluation_sums(model, dataset); })) return std::nullopt;
+  std::vector<double> values;
+  for (const auto& [name, sum] : sums) values.push_back(sum);
+  ranks.sum(values);  // every rank's evaluation returns the same names
+  std::size_t at = 0;
+  for (auto& [name, sum] : sums) sum = values[at++];
+  return sums;
+}
+
+std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset, const Ranks& ranks) {
+  const std::optional<std::map<std::string, double>> sums = evaluation_sums(model, dataset, ranks);
+  if (!sums) throw Error("interrupted", ErrorKind::interrupted);
+  return means_of(*sums);
+}
+
+void evaluate(Model& model, const data::Dataset& dataset, const Ranks& ranks, std::span<Metric* const> metrics,
+              const std::source_location& at) {
+  if (!all_came_to_an_end(ranks, [&] { evaluate(model, dataset, metrics, at); }))
+    throw Error("interrupted", ErrorKind::interrupted);
+  for (Metric* metric : metrics) ranks.sum(metric->sums());
+}
+
 std::map<std::string, double> means_of(const std::map<std::string, double>& sums) {
   const auto rows = sums.find(nn::kRowsResult);
   if (rows == sums.end() || rows->second == 0) throw Error("the evaluation saw no rows");

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/train/loop/loop.h"
 #include "ridgeline/train/metric/metric.h"
+#include "ridgeline/train/ranks/ranks.h"
 
 namespace ridgeline::train {
 
@@ -62,6 +64,13 @@ std::map<std::string, double> evaluate(Model& model, const data::Dataset& datase
 // if interrupted() (loop/interrupt.h).
 std::map<std::string, double> evaluation_sums(Model& model, const data::Dataset& dataset);
 std::map<std::string, double> means_of(const std::map<std::string, double>& sums);
+// The same of several ranks, each of which evaluates its own rows: all get what all rows give, and all call it. Where
+// one is interrupted, evaluation_sums() is nullopt on all, and the others are that Error.
+std::optional<std::map<std::string, double>> evaluation_sums(Model& model, const data::Dataset& dataset,
+                                                             const Ranks& ranks);
+std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset, const Ranks& ranks);
+void evaluate(Model& model, const data::Dataset& dataset, const Ranks& ranks, std::span<Metric* const> metrics,
+              const std::source_location& at = std::source_location::current());
 // One evaluation for these metrics, from clear() to their values: Accuracy top; Loss loss;
 // evaluate(model, dataset, {&top, &loss}); top.value().at(0).
 void evaluate(Model& model, const data::Dataset& dataset, std::span<Metric* const> metrics,

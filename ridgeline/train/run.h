@@ -27,6 +27,7 @@
 #include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/checkpoint/directory_lock.h"
 #include "ridgeline/train/loop/loop.h"
+#include "ridgeline/train/metric/metric.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/ranks/ranks.h"
 #include "ridgeline/train/training_log.h"
@@ -158,6 +159,8 @@ class Run {
   data::Dataset part_of(const data::Dataset& rows) const;
   // As evaluate() and predict() of estimator.h; each rank evaluates its own rows, and all get the sums.
   std::map<std::string, double> evaluate(const data::Dataset& dataset);
+  void evaluate(const data::Dataset& dataset, std::span<Metric* const> metrics,
+                const std::source_location& at = std::source_location::current());
   std::map<std::string, Tensor> predict(const std::vector<NamedTensor>& inputs);
 
   // Prepares the step of a model in session(), from the newest checkpoint or anew. Once.
@@ -189,7 +192,6 @@ class Run {
   bool tells_progress() const;
   std::string path_of(const std::string& name) const;
   RunResult result_of(const RunContext& end, const StepLog& lines) const;
-  std::optional<std::map<std::string, double>> sums_of(const data::Dataset& dataset);
 
   RunSetup setup_;
   std::unique_ptr<DirectoryLock> lock_;  // of the main rank

@@ -15,8 +15,7 @@ namespace {
 // The position of this rank's rows among those of all.
 std::int64_t place_of(const RunSetup& setup) {
   const RunRanks& ranks = setup.ranks;
-  if (ranks.serves()) return 0;
-  return setup.batch_parts > 0 ? place_of_rank(ranks.rank(), ranks.data_ranks()) : ranks.rank();
+  return ranks.serves() ? 0 : first_row_of(ranks.rank(), ranks.data_ranks(), setup.batch_parts);
 }
 
 // Settings for ranks whose batches are equal.
@@ -65,6 +64,16 @@ void Run::begin(nn::Network network, RunStart start) {
   auto model = std::make_unique<Model>(session_, std::move(network), settings_of(setup_));
   model->set_seed(setup_.seed);
   begin(std::move(model), std::move(start));
+  const std::vector<nn::ParameterSpec>& parameters = model_->parameters();
+  const bool has_statistics = std::any_of(parameters.begin(), parameters.end(), [](const nn::ParameterSpec& spec) {
+    return spec.role == nn::ParameterRole::statistic;
+  });
+  if (setup_.batch_parts > 1 && start_.training.statistics_ranks == 1 && has_statistics) {
+    throw Error(fmt::format("[run] batch_parts is {}, and the network has batch norms, whose statistics would be those "
+                            "of a part: those of all are meant (statistics_ranks; in Python sync_batch_norm=True)",
+                            setup_.batch_parts),
+                ErrorKind::usage);
+  }
 }
 
 RunResult Run::train_epochs(std::int64_t epochs, const data::Dataset& dataset, std::span<Callback* const> callbacks,
@@ -117,7 +126,7 @@ RunResult Run::train_epochs(std::int64_t epochs, const data::Dataset& dataset, s
     plan.evaluation = {.every = options.evaluate_every * size,
                        .records = std::max<std::int64_t>(0, rows),
                        .evaluate = [&]() -> std::optional<EvaluationRow> {
-                         const auto sums = sums_of(*options.validation);
+                         const auto sums = evaluation_sums(*model_, *options.validation, ranks_);
                          if (!sums) return std::nullopt;
                          return row_of(means_of(*sums));
                        },
@@ -134,30 +143,16 @@ data::Dataset Run::part_of(const data::Dataset& rows) const {
 
 std::map<std::string, double> Run::evaluate(const data::Dataset& dataset) {
   const InterruptGuard guard;
-  std::optional<std::map<std::string, double>> sums = sums_of(dataset);
-  if (!sums) throw Error("interrupted", ErrorKind::interrupted);
-  return means_of(*sums);
+  return train::evaluate(*model_, dataset, ranks_);
+}
+
+void Run::evaluate(const data::Dataset& dataset, std::span<Metric* const> metrics, const std::source_location& at) {
+  const InterruptGuard guard;
+  train::evaluate(*model_, dataset, ranks_, metrics, at);
 }
 
 std::map<std::string, Tensor> Run::predict(const std::vector<NamedTensor>& inputs) {
   return train::predict(*model_, inputs);
-}
-
-// Over all ranks; nullopt: one of them was interrupted.
-std::optional<std::map<std::string, double>> Run::sums_of(const data::Dataset& dataset) {
-  std::optional<std::map<std::string, double>> sums;
-  try {
-    sums = evaluation_sums(*model_, dataset);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::interrupted) throw;
-  }
-  if (ranks_.largest(sums ? 0 : 1) > 0) return std::nullopt;
-  std::vector<double> values;
-  for (const auto& [name, sum] : *sums) values.push_back(sum);
-  ranks_.sum(values);  // every rank's evaluation returns the same names
-  std::size_t at = 0;
-  for (auto& [name, sum] : *sums) sum = values[at++];
-  return sums;
 }
 
 }  // namespace ridgeline::train

@@ -164,7 +164,7 @@ TEST(ChangedSettings, RanksThatHaveThemOtherwiseDoNotBegin) {
     const testing::Outcome end = two_ranks(*other);
     EXPECT_NE(end.code, 0) << option.name << ": " << end.text;
     EXPECT_NE(end.text.find("[ranks] rank 1 has "), std::string::npos) << option.name << ": " << end.text;
-    EXPECT_NE(end.text.find("all processes of a run need the same flags"), std::string::npos) << option.name;
+    EXPECT_NE(end.text.find("all processes of a run need the same settings"), std::string::npos) << option.name;
     ++checked;
   }
   EXPECT_GE(checked, 60);

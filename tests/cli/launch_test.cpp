@@ -316,6 +316,27 @@ TEST(LaunchCommand, MpirunStartsTheRanks) {
   }
 }
 
+TEST(LaunchCommand, AProgramOfOnesOwnRunsInThisFolderAndItsFirstRankIsShown) {
+  const testing::Outcome outcome = launch(
+      "--ranks=2 --results=of_own -- sh -c 'echo rank $RANK_ID of $RANK_SIZE says $0; touch own_$RANK_ID' --a-word=x");
+  testing::expect(outcome, 0, {"rank 0 of 2 says --a-word=x\n", "rank 0: train success", "rank 1: train success"});
+  EXPECT_EQ(outcome.text.find("rank 1 of 2 says"), std::string::npos) << outcome.text;
+  EXPECT_EQ(outcome.text.find("turing"), std::string::npos) << outcome.text;
+  const std::string folder = testing::temporary_directory();
+  EXPECT_EQ(read_file(folder + "/of_own/2p/1/train_1.log"), "rank 1 of 2 says --a-word=x\nturing train success\n");
+  EXPECT_TRUE(is_regular_file(folder + "/own_0") && is_regular_file(folder + "/own_1"));
+}
+
+TEST(LaunchCommand, AProgramThatTrainsLeavesTheBytesOfOneRank) {
+  const std::string example = testing::examples_directory() + "/example_train_resumed";
+  const std::string folder = testing::temporary_directory();
+  testing::expect(launch("--ranks=2 --results=two_of_own -- " + example + " over_two"), 0,
+                  {"step 96: ", "rank 1: train"});
+  testing::expect(testing::run_shell("cd " + folder + " && " + example + " over_one"), 0, {"step 96: "});
+  for (const char* name : {"/model.ckpt-96.safetensors", "/model.ckpt-95.safetensors"})
+    EXPECT_EQ(read_file(folder + "/over_two" + name), read_file(folder + "/over_one" + name)) << name;
+}
+
 TEST(LaunchCommand, AFailureIsTheCommandsExitCode) {
   testing::expect(
       launch("--ranks=2 --results=bad -- train --no_such_flag"), 2,
@@ -325,6 +346,11 @@ TEST(LaunchCommand, AFailureIsTheCommandsExitCode) {
 TEST(LaunchCommand, WrongCallsAreTold) {
   testing::expect(launch("--ranks=1"), 2, {"launch: no command behind --"});
   testing::expect(launch("--rank_table=no.json -- train"), 2, {"the path no.json is not a valid real path"});
+  testing::expect(launch("-- trian --lr=1"), 2,
+                  {"launch: there is neither a command nor a program 'trian' (did you mean train?)"});
+  testing::expect(launch("-- ./no_program"), 2, {"neither a command nor a program './no_program'"});
+  write_file_atomically(testing::temporary_directory() + "/my.py", "");
+  testing::expect(launch("-- my.py"), 2, {"my.py is a Python program: name its interpreter"});
 }
 
 }  // namespace

@@ -259,6 +259,35 @@ TEST(Communicator, ARankThatGivesUpEndsTheOthers) {
   EXPECT_EQ(messages[2], messages[0]);
 }
 
+TEST(Communicator, AFailureIsKnownWithoutACallAndBesideOne) {
+  std::atomic<int> ready{0};
+  const std::vector<std::string> messages = run_ranks(3, [&](Communicator& c) {
+    EXPECT_EQ(c.failure(), std::nullopt);
+    c.barrier();
+    std::thread caller;
+    if (c.rank() == 0)
+      caller = std::thread([&] { EXPECT_THROW(c.barrier(), Error); });  // waits for the others meanwhile
+    ++ready;
+    while (ready < 3) std::this_thread::yield();
+    if (c.rank() == 1) c.abort("the disk is full");
+    while (!c.failure()) std::this_thread::yield();
+    EXPECT_EQ(c.failure(), "rank 1 gave up: the disk is full");
+    if (caller.joinable()) caller.join();
+  });
+  for (const std::string& message : messages) EXPECT_EQ(message, "");
+  EXPECT_EQ(single_rank()->failure(), std::nullopt);
+}
+
+TEST(Communicator, TheEndOfAProcessIsKnownWithoutACall) {
+  const std::vector<std::string> messages = run_processes(2, [](Communicator& c) {
+    c.barrier();
+    if (c.rank() == 1) ::_exit(0);
+    while (!c.failure()) std::this_thread::yield();
+    throw Error(*c.failure());
+  });
+  EXPECT_TRUE(messages[0].starts_with("rank 1 (process ") && messages[0].ends_with(") has ended")) << messages[0];
+}
+
 TEST(Communicator, ARankThatDoesNotComeIsWaitedForUntilTheTimeout) {
   std::atomic<bool> waited{false};
   const std::vector<std::string> messages = run_ranks(

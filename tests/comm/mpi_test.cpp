@@ -76,12 +76,17 @@ TEST(OnMpi, MistakesOfRanks) {
   if (!testing::is_rank_of_mpirun()) GTEST_SKIP() << kNoRank;
   const auto all = mpi_communicator({.execute_timeout = std::chrono::seconds(5)});
   const auto different = all->group({0, 1, 2}), giving_up = all->group({0, 1, 2}), late = all->group({0, 1, 2});
-  const auto sizes = all->group({0, 1, 2});
+  const auto sizes = all->group({0, 1, 2}), looked_at = all->group({0, 1, 2});
   std::string ends;
   float x[4] = {};
   ends += error_of([&] { different->all_reduce(x, all->rank() == 1 ? 3 : 4, DType::f32); }) + "\n";
   if (all->rank() == 2) giving_up->abort("the disk is full");
   ends += (all->rank() == 2 ? "" : error_of([&] { giving_up->barrier(); })) + "\n";
+  ends += looked_at->failure().value_or("") + "\n";
+  all->barrier();
+  if (all->rank() == 1) looked_at->abort("no more");
+  while (!looked_at->failure()) std::this_thread::yield();
+  ends += *looked_at->failure() + "\n";
   const auto has_waited = [](int rank) { return variable("RIDGELINE_TEST_FOLDER") + fmt::format("/waited{}", rank); };
   if (all->rank() == 0) {
     while (!is_regular_file(has_waited(1)) || !is_regular_file(has_waited(2)))
@@ -106,6 +111,7 @@ TEST(Mpi, MistakesAreTold) {
     if (r != 2) {
       EXPECT_NE(said.find("[ranks] rank 2 gave up: the disk is full\n"), std::string::npos) << said;
     }
+    EXPECT_NE(said.find("\n\nrank 1 gave up: no more\n"), std::string::npos) << said;  // none, and then one
     // Whoever came in time, or what it said.
     EXPECT_NE(said.find("waited 5 s in vain for rank 0 (HCCL_EXEC_TIMEOUT)"), std::string::npos) << said;
   }

@@ -237,6 +237,25 @@ TEST(Run, TwoRanksThenOneThenTwoAreOneToTheBit) {
   expect_same_end(turns, alone, 6 * kPoints / (2 * LineModel::kRows));
 }
 
+TEST(Run, WhatACallbackOfOneRankStopsStopsAllBehindTheSameStep) {
+  struct StopAt : Callback {
+    std::int64_t next_stop(std::int64_t step) const override { return step < 7 ? 7 : step + 100; }
+    void step_end(RunContext& context) override {
+      if (context.step() == 7) context.request_stop();
+    }
+  };
+  const std::vector<std::string> ends = comm::run_ranks(2, [&](comm::Communicator& own) {
+    RunSetup given = setup("");
+    given.ranks = RunRanks(std::shared_ptr<comm::Communicator>(&own, [](comm::Communicator*) {}));
+    train::Run run(dropping_network(), kTraining, given);
+    StopAt stop;
+    const data::Dataset part = run.part_of(shuffled_rows()).batch(LineModel::kRows);
+    const RunResult end = own.rank() == 1 ? run.train_epochs(9, part, {&stop}) : run.train_epochs(9, part);
+    if (end.step != 7 || end.interrupted) throw Error("stopped at step " + std::to_string(end.step));
+  });
+  for (const std::string& end : ends) EXPECT_EQ(end, "");
+}
+
 // The program of examples/, over a folder.
 std::vector<std::string> words(const std::string& directory, int workers, int loop) {
   return {testing::examples_directory() + "/example_train_resumed", directory, std::to_string(workers),

@@ -30,7 +30,7 @@ def block(x, name, keep):
     y = dense(y, name + ".block.5", channels)
     scale = nn.parameter(name + ".layer_scale", [channels, 1, 1], constant=1e-6)
     y = y * nn.reshape(scale, [channels])
-    return nn.DropSamples(keep, name=name + ".stochastic_depth")(y) + x
+    return nn.DropSamples(keep_prob=keep, name=name + ".stochastic_depth")(y) + x
 
 
 def convnext_tiny(num_classes=1000, dropped=DROPPED):

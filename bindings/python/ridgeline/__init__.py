@@ -33,7 +33,9 @@ def __getattr__(name):
         from . import graph
 
         return getattr(graph, name)
-    raise AttributeError(f"module 'ridgeline' has no attribute {name!r}")
+    from ._instead import not_there
+
+    raise not_there(__name__, name, __all__)
 
 
 def __dir__():

@@ -16,7 +16,7 @@ def main():
     os.environ["PYTHONPATH"] = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
     sys.stdout.flush()
     sys.stderr.flush()
-    return _core.command_line(sys.argv[1:], [sys.executable, "-m", "ridgeline"])
+    return _core.command_line(sys.argv[1:], [sys.executable, "-m", "ridgeline"], sys.executable)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #include "train/monitors.h"
 #include "train/network.h"
 #include "train/optimization.h"
+#include "train/ranks.h"
 
 namespace ridgeline::python {
 namespace {
@@ -92,5 +93,6 @@ NB_MODULE(_core, m) {
   bind_callback(m);
   bind_monitors(m);
   bind_model(m);
+  bind_ranks(m);
   bind_command(m);
 }

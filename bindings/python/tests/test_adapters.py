@@ -15,6 +15,7 @@ from ridgeline.data import DataLoader, adapters
 from support import Folder
 
 TRAIN = v1.Compose([v1.RandomResizedCrop(16), v1.RandomHorizontalFlip(), v1.ToTensor()])
+EVALUATE = v1.Compose([v1.Resize(20), v1.CenterCrop(16), v1.ToTensor()])
 
 
 def needs(package):
@@ -51,6 +52,10 @@ class Adapters(Folder):
                 self.assertEqual(str(list(mine)), str(list(loader)))
         shuffled = adapters.replaced(theirs(self.folder, 8, shuffle=True), seed=4)
         self.assertEqual(sorted(x for _, labels in shuffled for x in labels.tolist()), sorted(self.folder.targets))
+        chosen = torch.utils.data.BatchSampler([29, 3, 17, 4, 8], 2, drop_last=True)  # as accelerate gives it
+        given = adapters.replaced(theirs(self.folder, batch_sampler=chosen))
+        self.assertEqual([labels.tolist() for _, labels in given],
+                         [[self.folder.targets[i] for i in batch] for batch in ([29, 3], [17, 4])])
         with self.assertRaisesRegex(ridgeline.ArgumentError, "replaced takes a DataLoader of torch.utils.data, not list"):
             adapters.replaced([1])
 
@@ -122,8 +127,16 @@ class Adapters(Folder):
                                                   use_cpu=True, save_strategy="no", remove_unused_columns=False,
                                                   disable_tqdm=True)
             Trainer = adapters.hugging_face(transformers.Trainer, transform=TRAIN, image="pixel_values",
-                                            collate_fn=None)
+                                            collate_fn=None, evaluation={"transform": EVALUATE})
             trainer = Trainer(Net(), args, train_dataset=Rows(), eval_dataset=Rows())
+            seen = [label for batch in trainer.get_train_dataloader() for label in batch["labels"].tolist()]
+            self.assertEqual(sorted(seen), sorted(folder.targets))
+            self.assertNotEqual(seen, sorted(seen))  # in a random order
+            fixed = torch.cat([images for images, _ in DataLoader(self.dir, 8, transform=EVALUATE)])
+            for loader, theirs in ((trainer.get_train_dataloader(), False), (trainer.get_eval_dataloader(), True),
+                                   (trainer.get_test_dataloader(Rows()), True)):
+                for image in next(iter(loader))["pixel_values"]:
+                    self.assertEqual(any(torch.equal(image, one) for one in fixed), theirs)
             result = trainer.train()
             self.assertEqual(result.global_step, 8)
             self.assertIn("eval_loss", trainer.evaluate())

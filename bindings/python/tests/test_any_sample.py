@@ -165,7 +165,7 @@ class Refused(unittest.TestCase):
             (data, {"sampler": 3}, "any iterable of indices"), (data, {"sampler": [1], "rank": 0, "world_size": 2}, "own indices"),
             (stream, {"shuffle": True}, "an order of its own"), (stream, {"rank": 0, "world_size": 2}, "its own part"),
             (stream, {"bad_samples": "skip"}, "an iterator that raised is over"), ((i for i in [1]), {}, "generator, which runs once"),
-            (stream, {"image": 0, "batch_size": None}, "samples one by one"), (stream, {"image": 0, "worker_init_fn": print}, "threads of the engine"), ([], {}, "the data set is empty"), (3, {}, "DataLoader takes"),
+            (stream, {"image": 0, "batch_size": None}, "samples one by one"), ([], {}, "the data set is empty"), (3, {}, "DataLoader takes"),
             (data, {"batch_size": None, "bad_samples": "skip"}, "needs batches"),
         ]:
             with self.subTest(words), self.assertRaisesRegex(ridgeline.ArgumentError, words):

@@ -511,7 +511,8 @@ class Refused(Usual):
                 (lambda: context.set_context(mode=2), "'mode'"),
                 (lambda: context.set_context(nonsense=1), "no key 'nonsense'"),
                 (lambda: context.set_context(enable_profiling=True), "--trace"),
-                (lambda: context.set_auto_parallel_context(parallel_mode="auto_parallel", device_num=8), "one rank"),
+                (lambda: context.set_auto_parallel_context(parallel_mode="auto_parallel"), "share out the rows; models are divided"),
+                (lambda: context.set_auto_parallel_context(device_num=8), "allowed: 1"),
                 (lambda: Model(network, amp_level="O2"), "'optimizer' can not be None when set 'amp_level'"),
                 (lambda: Model(network, nonsense=1), "'loss_scale_manager' or 'keep_batchnorm_fp32', but got 'nonsense'"),
                 (lambda: Model(network, nn.SoftmaxCrossEntropyWithLogits(True)), "reduction='none'"),
@@ -578,7 +579,7 @@ class Refused(Usual):
         with self.assertRaisesRegex(rl.ArgumentError, "where.*test_compat_mindspore.py"):
             Wrong()(Tensor(np.ones((2, 3), np.float32)))
 
-    def test_communication_is_of_one_rank(self):
+    def test_communication_is_what_the_launcher_says(self):
         from ridgeline.compat.mindspore.communication import management
 
         management.release()
@@ -586,9 +587,16 @@ class Refused(Usual):
             management.get_rank()
         management.init("nccl")
         self.assertEqual((management.get_rank(), management.get_group_size()), (0, 1))
+        with unittest.mock.patch.dict(os.environ, {"RANK_SIZE": "8", "RANK_ID": "3"}):
+            self.assertEqual((management.get_rank(), management.get_group_size()), (3, 8))
+            context.set_auto_parallel_context(device_num=8, global_rank=3, gradients_mean=True)
+            self.assertEqual(context.get_auto_parallel_context("device_num"), 8)
+            with self.assertRaisesRegex(ValueError, "gradients_mean=False"):
+                context.set_auto_parallel_context(gradients_mean=False)
         with unittest.mock.patch.dict(os.environ, {"RANK_SIZE": "8"}):
-            with self.assertRaisesRegex(RuntimeError, "RANK_SIZE is 8.*ridgeline launch"):
+            with self.assertRaisesRegex(rl.ArgumentError, "RANK_ID"):
                 management.init()
+        context.reset_auto_parallel_context()
 
 
 if __name__ == "__main__":

@@ -120,8 +120,7 @@ class InPlaceOfPytorch(Folder):
     def test_arguments_that_have_no_meaning_here_are_refused(self):
         folder = torchvision.datasets.ImageFolder(self.dir, EXACT)
         for options, words in [({"batch_sampler": [[1]]}, "give one of batch_sampler and batch_size"),
-                               ({"worker_init_fn": print}, "worker_init_fn"),
-                               ({"multiprocessing_context": "fork"}, "multiprocessing_context"),
+                               ({"pin_memory_device": "xpu"}, "pin_memory_device is 'xpu'"),
                                ({"transform": EXACT}, "transform of its own"),
                                ({"output": "jax"}, "allowed: 'torch', 'numpy'"), ({"timeout": -1}, "timeout"),
                                ({"prefetch_factor": 0}, "prefetch_factor"), ({"rank": 1}, "world_size"),
@@ -129,6 +128,33 @@ class InPlaceOfPytorch(Folder):
                                ({"num_workers": -1}, "workers is -1")]:
             with self.subTest(words), self.assertRaisesRegex(ridgeline.Error, words):
                 next(iter(DataLoader(folder, **{"batch_size": 4, **options})))
+
+    def test_what_is_for_processes_has_no_effect_which_is_said(self):
+        for options, words in [({"worker_init_fn": print}, "worker_init_fn has no effect: workers are threads"),
+                               ({"multiprocessing_context": "spawn"}, "multiprocessing_context has no effect")]:
+            with self.subTest(words), self.assertWarnsRegex(UserWarning, words) as met:
+                loader = DataLoader(self.dir, 8, transform=EXACT, num_workers=2, **options)
+            self.assertEqual((len(list(loader)), met.filename), (4, __file__))
+
+    def test_arguments_and_annotations_of_pytorch(self):
+        def train(loader: DataLoader[tuple[torch.Tensor, torch.Tensor]]) -> int:
+            return len(list(loader))
+
+        self.assertEqual(train(DataLoader(self.dir, 8, transform=EXACT, in_order=False, pin_memory_device="")), 4)
+
+    def test_another_transform_of_the_data_set_is_not_passed_over(self):
+        folder = torchvision.datasets.ImageFolder(self.dir, EXACT)
+        loaders = [DataLoader(data, 8) for data in (folder, torch.utils.data.Subset(folder, range(20)),
+                                                   torch.utils.data.ConcatDataset([folder, folder]))]
+        for loader in loaders:
+            list(loader)
+        folder.transform = v1.Compose(EXACT.transforms)  # the same steps
+        for loader in loaders:
+            list(loader)
+        folder.transform = v1.Compose([v1.Resize((8, 8)), *EXACT.transforms])
+        for loader in loaders:
+            with self.assertRaisesRegex(ridgeline.ArgumentError, "another transform since this DataLoader was made"):
+                list(loader)
 
     def test_closed_in_the_middle_of_an_epoch(self):
         loader = DataLoader(self.dir, 8, transform=EXACT)

@@ -188,7 +188,9 @@ class Inputs(Folder):
         folder = torchvision.datasets.ImageFolder(
             self.dir, v1.Compose([v1.Resize((20, 22)), v1.ToTensor(), v1.Lambda(lambda x: x * 2 - 1)]))
         with self.assertRaisesRegex(ridgeline.ArgumentError, "Lambda"):
-            DataLoader(folder, 4)
+            DataLoader(folder, 4, untranslatable="error")
+        with self.assertRaisesRegex(ridgeline.ArgumentError, "Lambda"):
+            DataLoader(self.dir, 4, transform=folder.transform)
         got = list(DataLoader(folder, 4, untranslatable="python"))
         self.assertTrue(equal(got, list(torch.utils.data.DataLoader(folder, 4))))
         folder.transform = v1.Compose([v1.Lambda(lambda x: x), EXACT])

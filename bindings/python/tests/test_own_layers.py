@@ -177,7 +177,7 @@ class CalledTwice(unittest.TestCase):
                            inputs=["point"]).parameters()
 
     def test_each_call_of_a_dropout_draws_a_mask_of_its_own(self):
-        drop = nn.Dropout(0.5, name="drop")
+        drop = nn.Dropout(keep_prob=0.5, name="drop")
         seen = []
         model = rl.train.Model(lambda x: drop(x) - drop(x), loss=lambda y, label: nn.mean(y * y), inputs=["x"],
                                optimizer=rl.optim.Sgd())
@@ -210,7 +210,7 @@ class Begin(unittest.TestCase):
             nn.Activation("swish")
 
     def test_dropped_samples_are_dropped_whole_and_in_training_only(self):
-        drop = nn.DropSamples(0.5, name="drop")
+        drop = nn.DropSamples(keep_prob=0.5, name="drop")
         model = rl.train.Model(lambda x: drop(x) * nn.parameter("w", [1], constant=1), inputs=["x"],
                                loss=lambda y, label: nn.max(y, 1) - nn.mean(y, 1), optimizer=rl.optim.Sgd())
         seen = []

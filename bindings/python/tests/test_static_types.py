@@ -1,6 +1,7 @@
 """What a type checker sees of the package: the types of its calls, and no mistake inside."""
 
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -59,17 +60,20 @@ ridgeline.graph.set_mode("pynative")
 """
 
 
-@unittest.skipIf(importlib.util.find_spec("mypy") is None, "mypy is not installed (scripts/requirements-types.txt)")
-class StaticTypes(unittest.TestCase):
+class Checked(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        if not (pathlib.Path(ridgeline.__file__).parent / "data" / "__init__.pyi").is_file():
+        self.package = pathlib.Path(ridgeline.__file__).parent
+        if not (self.package / "data" / "__init__.pyi").is_file():
             self.skipTest("the package has no stubs: it is no wheel")
 
+
+@unittest.skipIf(importlib.util.find_spec("mypy") is None, "mypy is not installed (scripts/requirements-types.txt)")
+class StaticTypes(Checked):
     def mypy(self, *arguments):
-        site = str(pathlib.Path(ridgeline.__file__).parents[1])
+        site = str(self.package.parent)
         env = dict(os.environ, MYPY_CACHE_DIR=str(self.folder / "cache"))
         if "site-packages" not in site:
             env["MYPYPATH"] = site
@@ -96,6 +100,50 @@ class StaticTypes(unittest.TestCase):
 
     def test_the_package_itself_has_none(self):
         self.assertIn("Success", self.mypy("-p", "ridgeline"))
+
+
+# Of the names that both checkers know, how pyright shows them.
+SHORT = re.compile(r"\b(?:ridgeline\.)?(?:data|graph)?\.?_[a-z]+\.")
+
+
+@unittest.skipIf(importlib.util.find_spec("basedpyright") is None,
+                 "basedpyright is not installed (scripts/requirements-types.txt)")
+class PyrightTypes(Checked):
+    """The same by pyright, as basedpyright on PyPI packs it together with the Node.js that runs it."""
+
+    def pyright(self, mode, *files):
+        """[(file, line, severity, rule, text)]"""
+        settings = {"typeCheckingMode": mode, "extraPaths": [str(self.package.parent)], "reportMissingModuleSource": False,
+                    "reportMissingImports": False}
+        (self.folder / "pyrightconfig.json").write_text(json.dumps(settings))
+        done = subprocess.run([sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable,
+                               *map(str, files)], cwd=self.folder, capture_output=True, text=True, timeout=600)
+        told = json.loads(done.stdout)["generalDiagnostics"]
+        return [(pathlib.Path(one["file"]).name, one["range"]["start"]["line"] + 1, one["severity"], one.get("rule"),
+                 one["message"]) for one in told]
+
+    def of_program(self, text, mode):
+        (self.folder / "use.py").write_text(text)
+        return self.pyright(mode, "use.py")
+
+    def test_calls_have_the_types_that_they_tell_and_none_is_unknown(self):
+        expected = {}
+        for number, line in enumerate(USE.splitlines(), 1):
+            if "reveal_type" in line:
+                shown = SHORT.sub("", line.split("  # ")[1])
+                expected[number] = re.sub(r"Literal\[('\w+')\] \| Literal\[('\w+')\]", r"Literal[\1, \2]", shown)
+        told = self.of_program(USE, "strict")
+        self.assertEqual([one for one in told if one[2] != "information"], [])
+        self.assertEqual({line: re.search(r'is "(.*)"$', text)[1] for _, line, _, _, text in told}, expected)
+
+    def test_wrong_calls_are_mistakes(self):
+        told = self.of_program(WRONG, "standard")
+        self.assertEqual(sorted({line for _, line, severity, _, _ in told if severity == "error"}), [4, 5, 6, 7, 8, 9], told)
+
+    def test_the_stubs_have_no_mistake_and_no_unknown_type(self):
+        stubs = sorted(self.package.rglob("*.pyi"))
+        self.assertGreaterEqual(len(stubs), 4)
+        self.assertEqual(self.pyright("strict", *stubs), [])
 
 
 if __name__ == "__main__":

@@ -69,6 +69,16 @@ class MpiCommunicator final : public Communicator {
     channel_.process.fail(channel_.number, channel_.members, fmt::format("rank {} gave up: {}", own_name(), why));
   }
 
+  std::optional<std::string> failure() override {
+    if (auto reason = channel_.process.failure_of(channel_.number)) return reason;
+    for (const int member : channel_.members) {
+      if (member == own_name() || !channel_.process.peers().has_ended(member)) continue;
+      channel_.process.fail(channel_.number, channel_.members, channel_.process.told_end(member));
+      return channel_.process.failure_of(channel_.number);  // or what another rank has said before
+    }
+    return std::nullopt;
+  }
+
   // Called when all ranks have made it.
   void meet() { begin({.kind = CallKind::group}); }
 

@@ -83,7 +83,7 @@ void MpiMessages::check(bool late) {
     std::this_thread::sleep_for(kLook);
     process.collect(requests_, peers_);
     if (std::find(peers_.begin(), peers_.end(), peer) == peers_.end()) return;
-    own(fmt::format("rank {} (process {}) has ended", peer, process.peers().number(peer)));
+    own(process.told_end(peer));
   }
   if (late) {
     const std::set<int> missing(peers_.begin(), peers_.end());

@@ -155,4 +155,8 @@ void MpiProcess::fail(std::uint64_t channel, std::span<const int> members, const
   }
 }
 
+std::string MpiProcess::told_end(int rank) const {
+  return fmt::format("rank {} (process {}) has ended", rank, peers_->number(rank));
+}
+
 }  // namespace ridgeline::comm

@@ -50,6 +50,8 @@ class MpiProcess {
   // Records a failure and tells `members`, ranks of the world. The first reason stays.
   void fail(std::uint64_t channel, std::span<const int> members, const std::string& reason);
   const PeerProcesses& peers() const { return *peers_; }
+  // The reason for a failure that is the end of a rank's process.
+  std::string told_end(int rank) const;
   // The number of this process's next world communicator: all ranks make equally many, each with tags of its own.
   int next_world() {
     const std::lock_guard lock(mutex_);

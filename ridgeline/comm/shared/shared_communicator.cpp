@@ -78,6 +78,9 @@ class SharedCommunicator final : public Communicator {
   void lose(int lost, const std::string& why) override {
     report_failure(segment_.header(), lost < 0 ? size() : lost, why);
   }
+  std::optional<std::string> failure() override {
+    return first_failure(segment_.header(), limits_.all, peers_, limits_);
+  }
 
  protected:
   void do_all_reduce(void* values, std::int64_t count, DType type, Reduction how) override {

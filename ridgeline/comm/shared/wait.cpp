@@ -44,22 +44,28 @@ void report_failure(SharedHeader& header, int rank, const std::string& reason) {
   header.failed.store(rank, std::memory_order_release);
 }
 
-void check_ranks(SharedHeader& header, std::span<const int> ranks, const PeerProcesses& peers,
-                 const WaitLimits& limits) {
-  const int own = limits.rank;
-  std::string seen;
+std::optional<std::string> first_failure(SharedHeader& header, std::span<const int> ranks, const PeerProcesses& peers,
+                                         const WaitLimits& limits) {
+  std::optional<std::string> seen;
   for (const int rank : ranks) {
     const auto r = static_cast<std::size_t>(rank);
     // Ended is checked first: a rank that closed its communicator before it ended has `left` set by then.
-    if (rank == own || !peers.has_ended(rank) || header.ranks[r].left.load(std::memory_order_acquire) != 0) continue;
+    if (rank == limits.rank || !peers.has_ended(rank) || header.ranks[r].left.load(std::memory_order_acquire) != 0)
+      continue;
     const std::string reason = fmt::format("{} (process {}) has ended", limits.names[r], peers.number(rank));
     report_failure(header, rank, reason);
-    if (seen.empty()) seen = reason;
+    if (!seen) seen = reason;
   }
   const std::int32_t failed = header.failed.load(std::memory_order_acquire);
-  if (failed >= 0 && failed != own) throw Error(fmt::format("[ranks] {}", header.reason));
+  if (failed >= 0) return header.reason;
   // It ended while writing a reason: that of the first failure is lost.
-  if (failed == kReasonIsWritten && !seen.empty()) throw Error("[ranks] " + seen);
+  return failed == kReasonIsWritten ? seen : std::nullopt;
+}
+
+void check_ranks(SharedHeader& header, std::span<const int> ranks, const PeerProcesses& peers,
+                 const WaitLimits& limits) {
+  const std::optional<std::string> failure = first_failure(header, ranks, peers, limits);
+  if (failure && header.failed.load(std::memory_order_acquire) != limits.rank) throw Error("[ranks] " + *failure);
 }
 
 void advance(SharedCount& count) {

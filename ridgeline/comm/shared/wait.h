@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,11 @@ struct WaitLimits {
 // Records the first rank that failed, and why, for all others; a later one changes nothing.
 void report_failure(SharedHeader& header, int rank, const std::string& reason);
 
-// Throws the first failure, if there is one; checks whether one of `ranks` has ended.
+// The first failure, if there is one, that of the own rank included; checks whether one of `ranks` has ended.
+std::optional<std::string> first_failure(SharedHeader& header, std::span<const int> ranks, const PeerProcesses& peers,
+                                         const WaitLimits& limits);
+
+// Throws it, unless it is that of the own rank.
 void check_ranks(SharedHeader& header, std::span<const int> ranks, const PeerProcesses& peers,
                  const WaitLimits& limits);
 

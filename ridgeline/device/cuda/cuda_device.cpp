@@ -4,7 +4,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/log.h"
-#include "ridgeline/device/cuda/comm/staged_exchange.h"
+#include "ridgeline/device/cuda/comm/card_exchanges.h"
 #include "ridgeline/device/cuda/device_stream.h"
 #include "ridgeline/device/cuda/loop/cubins.h"
 #include "ridgeline/device/cuda/loop/text.h"
@@ -153,9 +153,8 @@ std::vector<KernelEntry> CudaDevice::kernels(std::string_view op) const {
 }
 
 std::unique_ptr<Kernel> CudaDevice::collective(const CollectiveRequest& request) {
-  if (!told_exchanges_) Log().info(fmt::format("[{}] ranks exchange by way of the host's memory", options_.name));
-  told_exchanges_ = true;
-  return make_staged_exchange(*this, request);
+  if (!exchanges_) exchanges_ = std::make_unique<CardExchanges>(*this, options_.exchanges);
+  return exchanges_->kernel(request);
 }
 
 FusionLimits CudaDevice::fusion_limits() const { return fusion_of_kernels(); }

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ridgeline/device/cuda/comm/agreement.h"
 #include "ridgeline/device/cuda/comm/host_failure.h"
 #include "ridgeline/device/cuda/driver/memory.h"
 #include "ridgeline/device/cuda/driver/modules.h"
@@ -24,6 +25,7 @@ namespace ridgeline::cuda {
 
 struct KernelRow;
 struct LoopText;
+class CardExchanges;
 class DeviceStream;
 class Libraries;
 
@@ -32,6 +34,7 @@ struct CudaDeviceOptions {
   KernelPromise promise;
   std::span<const KernelImage> images;  // of our kernels; must stay valid
   bool tune = false;                    // execution plans of NVIDIA's libraries are chosen by time
+  ExchangeOptions exchanges;            // with other ranks
 };
 
 class CudaDevice final : public Device {
@@ -74,7 +77,7 @@ class CudaDevice final : public Device {
   // Whether bytes of the host are in pinned memory of this device.
   bool is_pinned(const void* address, std::size_t bytes) const;
   bool recording() const { return recording_; }
-  // Failures of exchanges on the host: reported by the next wait, query of an event, or replay.
+  // Failures of exchanges: reported by the next wait, query of an event, or replay.
   HostFailure& host_failure() { return host_failure_; }
 
  private:
@@ -88,8 +91,8 @@ class CudaDevice final : public Device {
   std::map<const char*, std::size_t> pinned_;
   std::size_t held_ = 0;  // bytes of device memory
   bool recording_ = false;
-  bool told_exchanges_ = false;
   HostFailure host_failure_;
+  std::unique_ptr<CardExchanges> exchanges_;
   std::unique_ptr<Libraries> libraries_;
   std::map<std::string, std::unique_ptr<Module>> loops_;  // by the names of their kernels
   std::array<std::unique_ptr<DeviceStream>, 3> streams_;  // by purpose; last member, since they use all of the above

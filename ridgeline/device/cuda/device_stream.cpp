@@ -7,11 +7,6 @@
 #include "ridgeline/device/staged_copy.h"
 
 namespace ridgeline::cuda {
-namespace {
-
-DeviceAddress device_address(const void* address) { return reinterpret_cast<DeviceAddress>(address); }
-
-}  // namespace
 
 DeviceStream::DeviceStream(CudaDevice& device, int priority)
     : Stream(device), device_(device), stream_(device.shared_context(), priority) {}
@@ -91,6 +86,7 @@ bool DeviceEvent::reached() {
 
 void DeviceRecording::replay() {
   device_.host_failure().tell();
+  device_.host_failure().check_end();
   graph_.launch(stream_);
 }
 

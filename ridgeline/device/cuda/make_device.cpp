@@ -21,11 +21,17 @@ std::unique_ptr<Driver> chosen_driver() {
   throw Error(fmt::format("RIDGELINE_CUDA_DRIVER is '{}' (allowed: recording, or empty)", named), ErrorKind::usage);
 }
 
+ExchangeOptions exchange_options() {
+  const char* over = std::getenv(kCardsOver);
+  return {.over = cards_over_named(over == nullptr ? "" : over, kCardsOver)};
+}
+
 }  // namespace
 
 std::unique_ptr<Device> make_device(const DeviceOptions& options, std::span<const KernelImage> images) {
   auto context = std::make_shared<Context>(start_driver(chosen_driver()), options.ordinal);
-  CudaDeviceOptions card{.promise = options.promise, .images = images, .tune = !options.tune.empty()};
+  CudaDeviceOptions card{
+      .promise = options.promise, .images = images, .tune = !options.tune.empty(), .exchanges = exchange_options()};
   if (options.ordinal > 0) card.name += fmt::format(":{}", options.ordinal);
   return std::make_unique<CudaDevice>(std::move(context), std::move(card));
 }

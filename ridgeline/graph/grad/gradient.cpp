@@ -1,6 +1,7 @@
 #include "ridgeline/graph/grad/gradient.h"
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/ir/gradient_name.h"
 #include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
@@ -13,8 +14,7 @@ std::vector<ValueId> GradientScope::apply_all(std::string_view op, std::vector<V
   node.inputs = std::move(inputs);
   node.attributes = complete_attributes(def, attributes);
   node.where = where_;
-  node.name = name_ + "/grad";
-  for (int n = 1; !names_.insert(node.name).second; ++n) node.name = name_ + "/grad_" + std::to_string(n);
+  for (int n = 0; node.name.empty() || !names_.insert(node.name).second; ++n) node.name = gradient_name(name_, n);
   std::vector<ValueType> types;
   for (ValueId id : node.inputs) types.push_back(type(id));
   for (ValueType& result : infer_types(def, types, node.attributes, node.name)) {

@@ -9,6 +9,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/annotations.h"
+#include "ridgeline/graph/ir/gradient_name.h"
 #include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/graph/pass/pipeline_order.h"
 #include "ridgeline/graph/pass/step_price.h"
@@ -135,14 +136,10 @@ class Stages {
     }
   }
 
-  // The longest prefix of a gradient op's name that is a forward op's name, before "/grad".
   std::size_t forward_of(std::size_t n) const {
-    const std::string& name = graph_.nodes[n].name;
-    for (std::size_t at = name.rfind("/grad"); at != std::string::npos && at > 0; at = name.rfind("/grad", at - 1)) {
-      const auto found = by_name_.find(name.substr(0, at));
-      if (found != by_name_.end()) return found->second;
-    }
-    return n;
+    const auto found = by_name_.find(
+        forward_name(graph_.nodes[n].name, [&](const std::string& name) { return by_name_.contains(name); }));
+    return found == by_name_.end() ? n : found->second;
   }
 
   void by_cost() {

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "ridgeline/comm/connect.h"
@@ -21,6 +22,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/train/last_line.h"
+#include "ridgeline/train/launch/followed_output.h"
 #include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::train {
@@ -59,7 +61,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   const int input = ::open("/dev/null", O_RDONLY);
   const int output = ::open(rank.output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   const bool ready = input >= 0 && output >= 0 && ::dup2(input, 0) >= 0 && ::dup2(output, 1) >= 0 &&
-                     ::dup2(output, 2) >= 0 && ::chdir(rank.folder.c_str()) == 0 &&
+                     ::dup2(output, 2) >= 0 && ::chdir(rank.runs_in.c_str()) == 0 &&
                      (cores == nullptr || ::sched_setaffinity(0, sizeof *cores, cores) == 0);
   if (ready) ::execve(words[0], words, environment);
   const char* reason = ::strerror(errno);
@@ -154,6 +156,8 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
                                 const OptionalFunction<void(const std::string&)>& say) {
   Running running;
   std::vector<RankEnd> ends;
+  std::optional<FollowedOutput> first;
+  if (plan.shows_first_rank) first.emplace(plan.ranks.front().output);
   for (std::size_t i = 0; i < plan.ranks.size(); ++i) {
     const PlannedRank& rank = plan.ranks[i];
     running.add(start(rank, command), i);
@@ -172,9 +176,14 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
       running.signal_all(SIGTERM);
       say("interrupted: the ranks end behind the present step (once more ends them at once)");
     }
+    if (first) first->show();
     std::size_t index = 0;
     int status = 0;
     if (running.take_ended(index, status)) {
+      if (first && index == 0) {
+        first->show();
+        first.reset();
+      }
       RankEnd& end = ends[index];
       end.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       if (told && end.code == 128 + SIGTERM) end.code = kInterruptedCode;  // before it trained

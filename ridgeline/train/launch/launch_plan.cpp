@@ -154,6 +154,13 @@ LaunchPlan plan_launch(const LaunchOptions& o, const std::vector<int>& cores) {
     plan.ranks.push_back(std::move(planned));
   }
   if (o.servers > 0) add_servers(plan, o, results);
+  plan.shows_first_rank = o.own_program;
+  for (PlannedRank& planned : plan.ranks) {
+    planned.runs_in = o.own_program ? std::filesystem::current_path().string() : planned.folder;
+    // Python keeps back what it prints into a file until there is much of it.
+    if (o.own_program && std::getenv("PYTHONUNBUFFERED") == nullptr)
+      planned.variables.emplace_back("PYTHONUNBUFFERED", "1");
+  }
   const std::size_t n = plan.ranks.size();
   if (o.by_mpirun) return plan;
   if (!o.bind_cores) {

@@ -24,6 +24,9 @@ struct LaunchOptions {
   std::string results = "results";
   std::string job_id = "";  // "": a new one, unique on this machine
   bool bind_cores = true;   // each rank runs on its share of the cores
+  // A program of the user's own: it runs in this process's folder, to which its paths are relative, and the output of
+  // the first rank of this machine is shown, too.
+  bool own_program = false;
   // If mpirun has started this process: its rank; only that one is planned. mpirun then handles cores.
   std::optional<comm::RankIdentity> by_mpirun = std::nullopt;
 };
@@ -33,7 +36,8 @@ struct PlannedRank {
   int device = 0;          // for a server its number
   std::string name;        // "rank 0", "worker 0", "server 0"
   std::string described;   // "rank 0 of 2, device 0"
-  std::string folder;      // RESULTS/<ranks>p/<device> or .../server_<number>, absolute; the process's working folder
+  std::string folder;      // RESULTS/<ranks>p/<device> or .../server_<number>, absolute; of its logs
+  std::string runs_in;     // the process's working folder: `folder`, or that of the launcher
   std::string output;      // folder/train_<device>.log: what it prints
   std::vector<int> cores;  // empty: all
   std::vector<std::pair<std::string, std::string>> variables;
@@ -44,7 +48,8 @@ struct LaunchPlan {
   int world_size = 1;  // without servers
   std::string job_id;
   std::vector<PlannedRank> ranks;
-  std::string note;  // why cores are not bound; else ""
+  std::string note;               // why cores are not bound; else ""
+  bool shows_first_rank = false;  // what that prints
 };
 
 // Reads the table (a missing one is an Error that names the path) and decides everything; starts and creates nothing.

@@ -70,15 +70,18 @@ void Loop::run_steps(std::span<Callback* const> callbacks) {
   };
   each(&Callback::begin);
   bool in_epoch = false;
-  while (!context_.stopping() && !context_.last()) {
-    if (!in_epoch) {
-      context_.epoch_ = context_.step_ / context_.steps_per_epoch_ + 1;
-      each(&Callback::epoch_begin);
-      in_epoch = true;
+  while (!context_.last()) {
+    if (!context_.stopping()) {
+      if (!in_epoch) {
+        context_.epoch_ = context_.step_ / context_.steps_per_epoch_ + 1;
+        each(&Callback::epoch_begin);
+        in_epoch = true;
+      }
+      each(&Callback::step_begin);
     }
-    each(&Callback::step_begin);
+    const std::int64_t stop = next_stop(callbacks);
     if (context_.stopping()) break;
-    run_to(next_stop(callbacks));
+    run_to(stop);
     each(&Callback::step_end);
     if (context_.failing()) throw_fault();
     if (context_.finished_epoch()) {
@@ -218,11 +221,11 @@ StopReason Loop::fault() const {
   return finite ? StopReason::none : StopReason::not_finite;
 }
 
-std::int64_t Loop::next_stop(std::span<Callback* const> callbacks) const {
+std::int64_t Loop::next_stop(std::span<Callback* const> callbacks) {
   const std::int64_t step = context_.step_;
   std::int64_t stop = std::min(context_.total_steps_, next_multiple(step, options_.loop));
   if (options_.cut_at_epochs) stop = std::min(stop, next_multiple(step, context_.steps_per_epoch_));
-  for (std::size_t i = 0; i < callbacks.size(); ++i) {
+  for (std::size_t i = 0; i < callbacks.size() && !context_.stopping(); ++i) {
     const std::int64_t wanted = callbacks[i]->next_stop(step);
     if (wanted <= step) {
       throw Error(
@@ -233,9 +236,12 @@ std::int64_t Loop::next_stop(std::span<Callback* const> callbacks) const {
     stop = std::min(stop, wanted);
   }
   // Ranks have different callbacks (one of them writes), but must end loops together for their exchanges: the shortest
-  // loop counts for all.
+  // loop counts for all, and that of a rank whose callback has asked to stop has no steps.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  return step - ranks_.largest(-static_cast<int>(std::min(stop - step, kMost)));
+  const std::int64_t own = context_.stopping() ? 0 : std::min(stop - step, kMost);
+  const int steps = -ranks_.largest(-static_cast<int>(own));
+  if (steps == 0) context_.request_stop();
+  return step + steps;
 }
 
 }  // namespace ridgeline::train

@@ -60,7 +60,7 @@ class Loop {
   void note_run();
   StopReason fault() const;
   void run_to(std::int64_t stop);
-  std::int64_t next_stop(std::span<Callback* const> callbacks) const;
+  std::int64_t next_stop(std::span<Callback* const> callbacks);
 
   LoopOptions options_;
   RunContext context_;

@@ -13,6 +13,7 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/format/wire/crc32c.h"
 #include "ridgeline/graph/pass/distribution.h"
+#include "ridgeline/graph/pass/in_parts.h"
 #include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::train {
@@ -114,12 +115,16 @@ void Ranks::agree(const std::vector<std::pair<std::string, std::string>>& settin
   std::vector<std::string> own;
   for (const auto& [name, value] : settings) own.push_back(fmt::format("{}={}", name, printable(value)));
   if (const std::string other = difference(own, "has"); !other.empty())
-    throw Error(fmt::format("[ranks] {}: all processes of a run need the same flags", other), ErrorKind::usage);
+    throw Error(fmt::format("[ranks] {}: all processes of a run need the same settings", other), ErrorKind::usage);
 }
 
 void RunRanks::abort(const std::string& why) const {
   if (workers) workers->abort(why);
   if (all) all->abort(why);
+}
+
+std::int64_t first_row_of(std::int64_t rank, std::int64_t ranks, std::int64_t batch_parts) {
+  return batch_parts > 0 ? place_of_rank(rank, ranks) : rank;
 }
 
 RunRanks with_servers(std::shared_ptr<comm::Communicator> all, int servers) {

@@ -81,6 +81,10 @@ struct RunRanks {
   void abort(const std::string& why) const;
 };
 
+// The first of its rows among those of all: from there a rank reads every ranks-th one. `batch_parts` as in RunSetup
+// (run.h).
+std::int64_t first_row_of(std::int64_t rank, std::int64_t ranks, std::int64_t batch_parts);
+
 // Makes the group of the workers from `all`, whose last ranks are servers. All ranks call it.
 RunRanks with_servers(std::shared_ptr<comm::Communicator> all, int servers);
 
@@ -106,7 +110,7 @@ auto before_joining(const Prepare& prepare) {
 // The ranks that a launcher has started with this process (rank_environment.h, meeting/roles.h). `wanted`: how many
 // ranks with a batch the user wants, by the option `flag`, 0 for any number; another number is an Error (usage). `say`
 // gets a line where workers and servers have to wait for each other.
-RunRanks connect_ranks(std::int64_t wanted, std::string_view flag,
+RunRanks connect_ranks(std::int64_t wanted = 0, std::string_view flag = "",
                        const OptionalFunction<void(const std::string&)>& say = {});
 
 // If MS_ROLE makes this process the scheduler of a training, runs it until all have left, and returns true. Errors as

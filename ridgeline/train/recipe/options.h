@@ -41,6 +41,13 @@ struct OptionGroup {
 };
 inline constexpr bool kInEvaluations = true;
 
+// An option that says the same thing in another way. What the command line says by one takes the place of what a preset
+// or a run configuration says by the other.
+struct OtherWay {
+  std::string_view option;
+  std::string_view refused = "";  // where the user says both: the Error; "": the run's own checks tell it
+};
+
 struct RecipeOption {
   std::string_view name;
   OptionGroup group;
@@ -54,6 +61,11 @@ struct RecipeOption {
   // folders.
   bool (*names_file)(std::string_view value) = nullptr;
   bool may_be_empty = false;  // for a text: --name= means none
+  std::vector<OtherWay> instead_of = {};
+  std::string_view off = "";  // the value that sets nothing
+  // The argument of an optimizer (optim/optimizers.h) or a schedule (optim/schedules.h) that it gives. It is refused if
+  // the chosen one does not read it.
+  std::string_view of_optimizer = "", of_schedule = "";
 };
 // For options whose values are always paths.
 inline bool is_path(std::string_view /*value*/) { return true; }

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "ridgeline/comm/reduce.h"
+#include "ridgeline/core/threads.h"
 #include "ridgeline/device/cuda/kernels/launches.h"
 #include "ridgeline/image/normalize.h"
 #include "tests/device/cuda/op_support.h"
@@ -33,6 +35,35 @@ std::array<float, 768> table_of(const image::NormalizeTable& table) {
       all[static_cast<std::size_t>(c * 256 + v)] = table.at(c, static_cast<std::uint8_t>(v));
   }
   return all;
+}
+
+TEST(CudaRankSums, CombineInThePairsAndWithTheBitsOfTheCpusRanks) {
+  for (int round = 0; round < 120; ++round) {
+    Values values(static_cast<unsigned>(round));
+    const DType type = kStorageTypes[round % 3];
+    const auto ranks = static_cast<int>(values.pick({2, 3, 4, 5, 6, 7, 8, 9, 31, 64, 255}));
+    const std::int64_t elements = values.pick({1, 7, 8, 64, 1000}), stride = elements + values.pick({0, 1, 8});
+    const int rank = static_cast<int>(values.random()() % static_cast<unsigned>(ranks));
+    const Tensor own = values.special(type, {elements}), others = values.special(type, {stride * (ranks - 1)});
+    std::vector<const void*> sources;
+    for (int r = 0; r < ranks; ++r) {
+      const auto place = static_cast<std::size_t>((r < rank ? r : r - 1) * stride) * size_of(type);
+      sources.push_back(r == rank ? own.raw() : static_cast<const char*>(others.raw()) + place);
+    }
+    const bool mean = values.coin();
+    Tensor y = noise(type, {elements}), expected = noise(type, {elements});
+    {
+      const FlushDenormals flush;
+      comm::reduce_in_pairs(sources, expected.raw(), elements, type,
+                            mean ? comm::Reduction::mean : comm::Reduction::sum);
+    }
+    const RankValues all{type, elements, stride, ranks, rank, mean};
+    rank_sums(run_on_host, all, own.raw(), others.raw(), y.raw());
+    EXPECT_EQ(unequal_bits(y, expected), "") << ranks << " ranks, round " << round;
+    Tensor in_place = own.clone();
+    rank_sums(run_on_host, all, in_place.raw(), others.raw(), in_place.raw());
+    EXPECT_EQ(unequal_bits(in_place, expected), "") << "in place, " << ranks << " ranks, round " << round;
+  }
 }
 
 TEST(CudaImageTail, HasTheCpusBitsInThreeAndEightChannelsAndInBlocks) {

@@ -50,7 +50,7 @@ class Cases {
   std::vector<KernelCase> cases_;
 };
 
-// Norms of samples, softmax over axes, rows of tables, products of many matrices, parts of a whole.
+// Norms of samples, softmax over axes, rows of tables, products of many matrices, parts of a whole, values of ranks.
 void add_sequence_cases(Cases& cases);
 
 }  // namespace ridgeline::cuda::testing

@@ -158,10 +158,30 @@ void parts(Cases& cases) {
   });
 }
 
+void values_of_ranks(Cases& cases) {
+  cases.each([&](std::mt19937& random, DType type) {
+    const auto ranks = static_cast<int>(pick(random, {2, 3, 5, 7, 8, 16, 33}));
+    const RankValues v{.type = type,
+                       .elements = pick(random, {1, 255, 2048, 3001}),
+                       .stride = pick(random, {3008, 3001}),
+                       .ranks = ranks,
+                       .rank = static_cast<int>(random() % static_cast<unsigned>(ranks)),
+                       .mean = random() % 2 == 0};
+    cases.add("values of " + text(ranks) + " ranks", type, [=](CaseRun& c) {
+      void *own = c.values(type, v.elements, true), *others = c.values(type, v.stride * (v.ranks - 1), true);
+      void* y = c.room(type, v.elements);
+      rank_sums(c.sink(), v, own, others, y);
+      c.result(y, type, v.elements);
+      rank_sums(c.sink(), v, own, others, own);
+      c.result(own, type, v.elements);
+    });
+  });
+}
+
 }  // namespace
 
 void add_sequence_cases(Cases& cases) {
-  for (auto* family : {softmaxes, sample_norms, tables, matrices, parts}) family(cases);
+  for (auto* family : {softmaxes, sample_norms, tables, matrices, parts, values_of_ranks}) family(cases);
 }
 
 }  // namespace ridgeline::cuda::testing

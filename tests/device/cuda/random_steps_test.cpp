@@ -6,6 +6,7 @@
 #include "ridgeline/graph/ir/text.h"
 #include "tests/compile/random_check.h"
 #include "tests/compile/support.h"
+#include "tests/device/cuda/card_setting.h"
 #include "tests/device/cuda/device_support.h"
 #include "tests/support/environment.h"
 
@@ -19,19 +20,6 @@ using ridgeline::testing::Setting;
 std::int64_t first_seed() { return number_from_environment("RIDGELINE_RANDOM_SEED", 0); }
 std::int64_t seeds_to_try(std::int64_t otherwise) {
   return number_from_environment("RIDGELINE_RANDOM_GRAPHS", otherwise);
-}
-
-Setting card_setting(std::int64_t seed) {
-  Setting setting;
-  setting.device = "cuda_recording";
-  setting.threads = 1;
-  setting.options.fusion = seed % 3 != 0;
-  setting.options.reuse_memory = seed % 2 == 0;
-  setting.options.verify = true;
-  setting.forward_first = seed % 4 < 2;
-  if (seed % 5 == 0) setting.options.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"));
-  if (seed % 7 == 0) setting.memory_percent = 90;
-  return setting;
 }
 
 std::string failed_step(const RandomStep& step, const Setting& setting, std::int64_t seed, const std::string& what) {
@@ -52,7 +40,7 @@ TEST(CudaRandomSteps, GiveTheReferencesResultsRunTwiceAndBesideAnEvaluation) {
   int failed = 0;
   for (std::int64_t seed = first_seed(); seed < first_seed() + count && failed < 5; ++seed) {
     const RandomStep step = ridgeline::testing::random_step(static_cast<std::uint64_t>(seed));
-    const Setting setting = card_setting(seed);
+    const Setting setting = card_setting("cuda_recording", seed);
     std::string d;
     try {
       d = ridgeline::testing::difference(step, ridgeline::testing::reference_of(step), setting);

@@ -304,7 +304,7 @@ TEST(DataParallel, RanksWithOtherSettingsAllSayWhichAndWhose) {
     all.agree({{"--model", "linear"}, {"--lr", ranks.rank() == 1 ? "0.2" : "0.1"}, {"steps", "3"}});
   });
   for (const std::string& end : ends)
-    EXPECT_EQ(end, "[ranks] rank 1 has --lr=0.2, rank 0 --lr=0.1: all processes of a run need the same flags");
+    EXPECT_EQ(end, "[ranks] rank 1 has --lr=0.2, rank 0 --lr=0.1: all processes of a run need the same settings");
 }
 
 TEST(DataParallel, ARankThatCannotReadItsDataIsNamedByTheOthers) {

@@ -130,7 +130,7 @@ TEST(DividedRun, RanksThatWereToldOtherwiseEndByTheFlag) {
   for (const auto& [change, message] : differences) {
     // By itself or from one that ended sooner: "[ranks] rank 0 gave up: [ranks] rank 1 has ..."
     for (const std::string& end : ends_with(change)) {
-      const std::string words = "[ranks] " + std::string(message) + ": all processes of a run need the same flags";
+      const std::string words = "[ranks] " + std::string(message) + ": all processes of a run need the same settings";
       EXPECT_NE(end.find(words), std::string::npos) << end;
     }
   }

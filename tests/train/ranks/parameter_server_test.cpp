@@ -77,7 +77,7 @@ TEST(ParameterServer, AServerOfAnotherModelIsToldSo) {
   });
   for (const std::string& end : ends) {
     EXPECT_NE(end.find("has --model=linear, "), std::string::npos) << end;
-    EXPECT_NE(end.find(" --model=resnet20: all processes of a run need the same flags"), std::string::npos) << end;
+    EXPECT_NE(end.find(" --model=resnet20: all processes of a run need the same settings"), std::string::npos) << end;
   }
 }
 

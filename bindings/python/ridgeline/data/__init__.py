@@ -90,7 +90,7 @@ def _imagenet():
 Normalize.imagenet = _imagenet  # noqa: F821
 
 
-def found_data(dir: str | os.PathLike) -> dict:
+def found_data(dir: str | os.PathLike[str]) -> dict[str, Any]:
     """What a folder holds, as the command line sees it: {"parts", "not_used", "notes"}.
 
     Each of the parts has "name" ("train", "val", "test", or "all"), "use", "layout", "dir", "files", "images", "classes"
@@ -117,7 +117,9 @@ def __getattr__(name):
         value = getattr(importlib.import_module("." + _LATER[name], __name__), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'ridgeline.data' has no attribute {name!r}")
+    from .._instead import not_there
+
+    raise not_there(__name__, name, __all__)
 
 
 def __dir__():

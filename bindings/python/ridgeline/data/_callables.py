@@ -45,7 +45,7 @@ def Function(function: Callable[[Any], Any] | str, dtype: str | None = None, sha
     return _core.make_transform("function", {"name": found, **args}, [], tokens)
 
 
-def FromGenerator(row: Callable[[int], tuple], columns: Sequence[ColumnSpec], rows: int, version: Any = None,
+def FromGenerator(row: Callable[[int], tuple[Any, ...]], columns: Sequence[ColumnSpec], rows: int, version: Any = None,
                   name: str | None = None, thread_safe: bool = False) -> Dataset:
     """Rows by index from Python: `row(index)` gives a tuple of values, one a column. Called in any order.
 
@@ -59,8 +59,8 @@ def FromGenerator(row: Callable[[int], tuple], columns: Sequence[ColumnSpec], ro
     return Dataset(_core.make_source("generator", {"name": found}, tokens))
 
 
-def FromStream(open: Callable[[], Iterable[tuple]], columns: Sequence[ColumnSpec], rows: int, window: int = 4096,
-               version: Any = None, name: str | None = None) -> Dataset:
+def FromStream(open: Callable[[], Iterable[tuple[Any, ...]]], columns: Sequence[ColumnSpec], rows: int,
+               window: int = 4096, version: Any = None, name: str | None = None) -> Dataset:
     """Rows one after the other from Python: `open()` gives an iterator of tuples, again and again the same rows.
 
     window: rows that are kept for those who ask out of order
@@ -71,7 +71,7 @@ def FromStream(open: Callable[[], Iterable[tuple]], columns: Sequence[ColumnSpec
     return Dataset(_core.make_source("generator", {"name": found, "stream": True}, tokens))
 
 
-def FileList(paths: Sequence[str | bytes | os.PathLike], labels: Sequence[int], name: str = 'files') -> Dataset:
+def FileList(paths: Sequence[str | bytes | os.PathLike[str]], labels: Sequence[int], name: str = 'files') -> Dataset:
     """Files by path, with a label each: columns image (bytes) and label (i32), in this order."""
     paths, labels = list(paths), list(labels)
     for i, label in enumerate(labels):

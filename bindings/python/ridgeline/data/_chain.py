@@ -11,14 +11,18 @@ import math
 
 from .. import _core
 from .._core import ArgumentError
+from ._delegates import unwrapped
 from ._follow import Fill
 
 
 class Untranslatable(ArgumentError):
-    """Names the transform of torchvision that the engine has nothing equal for, and why."""
+    """Names the transform that the engine has nothing equal for, and why."""
 
     def __init__(self, transform, why):
-        self.why = f"torchvision's {type(transform).__name__} cannot be translated: {why}"
+        name = getattr(transform, "__name__", type(transform).__name__)
+        owner = {"torchvision": "torchvision's", "timm": "timm's", "albumentations": "albumentations'"}.get(
+            type(transform).__module__.partition(".")[0], "the transform")
+        self.why = f"{owner} {name} cannot be translated: {why}"
         super().__init__(self.why + " (untranslatable='python' runs it, and what follows it, as a Python function)")
 
 
@@ -30,14 +34,19 @@ def is_timm(transform):
     return type(transform).__module__.startswith("timm.data")
 
 
+def is_albumentations(transform):
+    return type(transform).__module__.startswith("albumentations.")
+
+
 def flatten(transform):
     """The steps of a Compose and the like."""
     if transform is None:
         return
+    transform = unwrapped(transform)
     name = type(transform).__name__
     if isinstance(transform, (list, tuple)):
         steps = transform
-    elif name == "Compose" and is_torchvision(transform):
+    elif name == "Compose" and (is_torchvision(transform) or is_albumentations(transform) and transform.p >= 1):
         steps = transform.transforms
     elif name == "Sequential" and type(transform).__module__.startswith("torch.nn"):
         steps = list(transform)

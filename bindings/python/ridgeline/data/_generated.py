@@ -27,10 +27,10 @@ TYPES = {
     "boolean": "bool",
     "integer": "int",
     "real": "float",
-    "text": "str | bytes | os.PathLike",
+    "text": "str | bytes | os.PathLike[str]",
     "list of integers": "int | Sequence[int]",
     "list of reals": "float | Sequence[float]",
-    "list of texts": "str | bytes | os.PathLike | Sequence[str | bytes | os.PathLike]",
+    "list of texts": "str | bytes | os.PathLike[str] | Sequence[str | bytes | os.PathLike[str]]",
     "tensors": "Mapping[str, ArrayLike]",
 }
 

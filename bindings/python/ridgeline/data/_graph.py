@@ -168,7 +168,7 @@ class Dataset:
         return self._add("rename", {"from": names if pairs is None else list(pairs),
                                     "to": to if pairs is None else list(pairs.values())})
 
-    def cache(self, memory_limit: int = 1 << 30, directory: str | os.PathLike = '') -> Dataset:
+    def cache(self, memory_limit: int = 1 << 30, directory: str | os.PathLike[str] = '') -> Dataset:
         """Keeps the rows of the first epoch. Nothing random may lie below.
 
         memory_limit: bytes in memory
@@ -319,7 +319,7 @@ class Dataset:
         """The graph before and after the passes, side by side, as an SVG document."""
         return self._core.to_svg(open_files)
 
-    def show(self, svg: str | os.PathLike | None = None, open_files: bool = False) -> None:
+    def show(self, svg: str | os.PathLike[str] | None = None, open_files: bool = False) -> None:
         """Prints the graph before and after the passes.
 
         svg: a file that gets the drawing
@@ -331,7 +331,7 @@ class Dataset:
             with open(svg, "w", encoding="utf-8") as file:
                 file.write(self.to_svg(open_files))
 
-    def save(self, path: str | os.PathLike, workers: int = 0, epoch: int = 0) -> int:
+    def save(self, path: str | os.PathLike[str], workers: int = 0, epoch: int = 0) -> int:
         """Writes one epoch of rows, all transforms done, into a packed file for `Packed`. Number of rows."""
         return self._core.save(path, workers, epoch)
 

@@ -130,6 +130,16 @@ def _engine_input(dataset, image, label):
 # ---- torchvision
 
 
+def transform_of(dataset):
+    """The transform that a data set of torchvision's or timm's brings, or those that parts of it are of."""
+    kind = type(dataset).__name__
+    if kind == "Subset" and of_package(dataset, "torch"):
+        return transform_of(dataset.dataset)
+    if kind == "ConcatDataset" and of_package(dataset, "torch"):
+        return transform_of(dataset.datasets[0])
+    return dataset.transform
+
+
 def _torchvision_data(dataset):
     kind = type(dataset).__name__
     if kind == "Subset" and of_package(dataset, "torch"):

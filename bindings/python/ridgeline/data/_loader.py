@@ -7,7 +7,7 @@ import sys
 import warnings
 
 from .._core import ArgumentError
-from ._inputs import input_of
+from ._inputs import input_of, transform_of
 from ._orders import is_own, ordered, own_order, ranks
 from ._samples import is_stream, turns_of
 
@@ -48,13 +48,16 @@ class DataLoader:
         ones as many as 512 MiB hold, or 6 if memory allows
     persistent_workers: whether workers live from epoch to epoch; absent: the engine's threads do, and keep what makes
         later epochs fast, and processes do not, so that each epoch sees the data set as it then is
+    pin_memory_device: PyTorch's accelerator, which pin_memory is for anyway: others are refused
+    in_order: False allows batches in any order; they come in order all the same
 
     And of the engine:
 
     transform: torchvision's (v1, v2 or a Compose of them, translated) or transforms of ridgeline.data, such as Decode() for
         pixels alone; the pictures of a map-style data set's samples then go to the engine. Absent: the data set's own
     untranslatable: what happens to a transform that has no equal: 'error', or 'python': it and those after it run as a
-        Python function on the finished sample, one sample at a time
+        Python function on the finished sample, one sample at a time. Absent: 'error' for transform=; but 'python', which a
+        warning says, for albumentations and for the data set's own, whose samples Python makes if all of it has no equal
     seed: of the order and of all random transforms, and of Python's, NumPy's and PyTorch's random numbers in samples
     rank, world_size: this process's part of the data; distributed=True takes them from torch.distributed
     output: 'torch' or 'numpy'; absent: 'torch' where PyTorch is installed
@@ -79,23 +82,26 @@ class DataLoader:
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
                  batch_sampler: Iterable[Sequence[int]] | None = None, num_workers: int = 0,
-                 collate_fn: Callable[[list], Any] | None = None, pin_memory: bool = False, drop_last: bool = False,
+                 collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False, drop_last: bool = False,
                  timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
                  multiprocessing_context: Any = None, generator: Any = None, *, prefetch_factor: int | None = None,
-                 persistent_workers: bool | None = None, transform: Any = None,
-                 untranslatable: Literal['error', 'python'] = 'error', seed: int | None = None, rank: int | None = None,
-                 world_size: int | None = None, distributed: bool = False,
+                 persistent_workers: bool | None = None, pin_memory_device: str = '', in_order: bool = True,
+                 transform: Any = None,
+                 untranslatable: Literal['error', 'python'] | None = None, seed: int | None = None,
+                 rank: int | None = None, world_size: int | None = None, distributed: bool = False,
                  output: Literal['torch', 'numpy'] | None = None,
                  memory_format: Literal['channels_last', 'contiguous'] = 'channels_last',
-                 image: str | int | tuple | list | None = None, label: str | int | None = None,
-                 as_list: Sequence[str | int | tuple] = (), pad: Mapping[str | int | tuple, Any] | None = None,
+                 image: str | int | tuple[Any, ...] | list[Any] | None = None, label: str | int | None = None,
+                 as_list: Sequence[str | int | tuple[Any, ...]] = (),
+                 pad: Mapping[Any, Any] | None = None,
                  thread_safe: bool = False, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
-                 bad_sample_budget: int = 1000, quarantine: str | os.PathLike = '', memory_limit: int = 0,
-                 jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike | None = None,
+                 bad_sample_budget: int = 1000, quarantine: str | os.PathLike[str] = '', memory_limit: int = 0,
+                 jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike[str] | None = None,
                  jpeg_index_disk: int = 4 << 30) -> None:
-        from ._chain import steered_by_boxes
+        from ._chain import flatten, steered_by_boxes
         from ._collate import Options
         from ._joint import InPython, prepared
+        from ._own_transform import NotOnePicture, say, settled
         from ._pictures import Pictures
 
         output = _world() if output is None else output
@@ -106,6 +112,8 @@ class DataLoader:
             raise ArgumentError(f"timeout is {timeout}, it must be 0 or more seconds")
         if output == "numpy" and pin_memory:
             raise ArgumentError("pin_memory is for output='torch'")
+        if pin_memory_device and pin_memory_device.partition(":")[0] != "cuda":
+            raise ArgumentError(f"pin_memory_device is {pin_memory_device!r} (allowed: '', 'cuda')")
         if generator is not None:
             if seed is not None:
                 raise ArgumentError("give one of seed and generator")
@@ -121,27 +129,39 @@ class DataLoader:
         self.pin_memory = pin_memory and _can_pin()
         self._timeout = timeout
         self._followed = None  # the sampler whose set_epoch counts, and the epoch that was seen last
+        self._brought = None  # the steps of the data set's own transform that the engine has taken over
 
         options = Options(output == "torch", as_list, pad, self.collate_fn is None)
         self._samples_of, transform = prepared(dataset, transform, image, untranslatable)
         if isinstance(self._samples_of, InPython):  # the transform is the data set's from here on
-            image, untranslatable = None, "error"
+            image, untranslatable = None, None
         dataset = self._samples_of
         source = input_of(dataset, image, label, thread_safe, transform is not None, options,
                           steered_by_boxes(transform))
         self.classes = None if source is None else source.classes
         order = sampler, batch_sampler, shuffle, batch_size, drop_last, *ranks(rank, world_size, distributed)
         streams = source is None and is_stream(dataset) and (transform is not None or image is not None)
+        asked = untranslatable  # by the user
+        if source is not None or streams:
+            own, channels = (None, 3) if source is None else (source.transform, source.channels)
+            untranslatable, in_engine = settled(own, transform, channels, asked)
+            source = source if in_engine else None
+            if source is not None and own is not None:
+                self._brought = list(flatten(own))
+
+        def of_python():
+            given = dict(label=label, memory_limit=memory_limit or None, untranslatable=asked)
+            return self._of_python(order, options, turns_of(dataset, thread_safe), given, worker_init_fn,
+                                   multiprocessing_context, prefetch_factor, seed, bad_samples, bad_sample_budget,
+                                   quarantine)
+
         if source is None and not streams:
-            given = dict(label=label, memory_limit=memory_limit or None,
-                         untranslatable=None if untranslatable == "error" else untranslatable)
-            self._work = self._of_python(order, options, turns_of(dataset, thread_safe), given, worker_init_fn,
-                                         multiprocessing_context, prefetch_factor, seed, bad_samples, bad_sample_budget,
-                                         quarantine)
+            self._work = of_python()
         else:
-            _refuse("worker_init_fn", worker_init_fn, "workers are threads of the engine, not processes")
-            _refuse("multiprocessing_context", multiprocessing_context,
-                    "workers are threads of the engine, not processes")
+            for name, value in (("worker_init_fn", worker_init_fn), ("multiprocessing_context", multiprocessing_context)):
+                if value is not None:
+                    warnings.warn(f"{name} has no effect: workers are threads of the engine, not processes, and draw by "
+                                  "seed, epoch and sample", stacklevel=2)
             slots = 0 if prefetch_factor is None else \
                 prefetch_factor * (num_workers or len(os.sched_getaffinity(0))) + 1
             run = dict(epochs=-1, workers=num_workers, slots=slots, memory_limit=memory_limit,
@@ -154,7 +174,13 @@ class DataLoader:
                 self._work = self._of_stream(order, options, image, label, of_pictures, seed, run)
             else:
                 pictures = Pictures(source, *of_pictures, options, self.collate_fn)
-                self._work = self._of_engine(source, order, pictures, transform, seed, run)
+                try:
+                    self._work = self._of_engine(source, order, pictures, transform, seed, run)
+                except NotOnePicture as error:
+                    if asked is not None or transform is not None:
+                        raise
+                    say(error, "the data set's transform runs in Python")
+                    source, self._work, self._brought = None, of_python(), None
         self._persistent = source is not None if persistent_workers is None else persistent_workers
         self._open = False
         self._state: State | None = None  # after the last batch that was delivered
@@ -276,6 +302,9 @@ class DataLoader:
     def __bool__(self) -> bool:
         return True
 
+    # DataLoader[...] in annotations, as PyTorch's
+    __class_getitem__ = classmethod(type(list[int]))
+
     def __len__(self) -> int:
         if self._size is None:
             self._size = len(self._work)
@@ -314,6 +343,13 @@ class DataLoader:
 
     def _begin(self):
         """Brings the work to where the next epoch, or the rest of a restored one, begins."""
+        if self._brought is not None:
+            from ._chain import flatten
+
+            now = list(flatten(transform_of(self.dataset)))
+            if len(now) != len(self._brought) or any(a is not b for a, b in zip(now, self._brought)):
+                raise ArgumentError("the data set has got another transform since this DataLoader was made of it: make "
+                                    "another DataLoader")
         if self._followed and self._followed[0].epoch != self._followed[1]:
             self._followed[1] = self._followed[0].epoch
             self.set_epoch(self._followed[1])

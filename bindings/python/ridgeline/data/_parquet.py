@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._types import *  # noqa: F403
 
 
-def FromParquet(files: str | os.PathLike | Sequence[str | os.PathLike], image: str | None = None,
+def FromParquet(files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], image: str | None = None,
                 label: str | None = None, memory_limit: int = 2 << 30) -> Dataset:
     """Encoded images and labels of Parquet files: columns image (bytes) and label (i32). Needs pyarrow.
 

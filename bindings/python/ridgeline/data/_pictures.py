@@ -81,8 +81,8 @@ class Pictures:
         """The rest of a chain; the type and shape of its first result are those of all."""
         if len(pictures) > 1:
             raise ArgumentError("untranslatable='python' is for one picture a sample, image= names several")
+        name = "python." + "_".join(type(t).__name__ for t in translation.python)
         result = translation.call_python(replay(dataset, 0, 0)[pictures[0]])
-        name = "torchvision." + "_".join(type(t).__name__ for t in translation.python)
         if str(result.dtype) not in _TYPES:
             raise ArgumentError(f"{name} gives {result.dtype} (allowed: {', '.join(_TYPES)})")
         return Function(translation.call_python, _TYPES[str(result.dtype)], result.shape, name)

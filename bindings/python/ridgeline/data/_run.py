@@ -169,8 +169,8 @@ class Iterator:
     def __init__(self, dataset: Dataset, *, epochs: int = 1, workers: int = 0, memory_limit: int = 0, slots: int = 0,
                  seed: int | None = None, start: State | str | None = None, raw_images: bool = False,
                  pad_last: bool = False, pull: bool = False, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
-                 bad_sample_budget: int = 1000, quarantine: str | os.PathLike = '', jpeg_index_memory: int = -1,
-                 jpeg_index_directory: str | os.PathLike | None = None, jpeg_index_disk: int = 4 << 30,
+                 bad_sample_budget: int = 1000, quarantine: str | os.PathLike[str] = '', jpeg_index_memory: int = -1,
+                 jpeg_index_directory: str | os.PathLike[str] | None = None, jpeg_index_disk: int = 4 << 30,
                  autotune: bool = False, page_lock: tuple[Callable[[int, int], Any], Callable[[int], Any]] | None = None,
                  disabled_passes: Sequence[str] = ()) -> None:
         self._core = _core.Iterator(

@@ -32,14 +32,15 @@ def replaced(loader: Any, **options: Any) -> DataLoader:
         raise ArgumentError(f"replaced takes a DataLoader of torch.utils.data, not {type(loader).__name__}")
     given: dict[str, Any] = {"num_workers": loader.num_workers, "pin_memory": loader.pin_memory,
                              "timeout": loader.timeout, "collate_fn": loader.collate_fn}
+    batches = loader.batch_sampler
     if isinstance(loader.dataset, data.IterableDataset):
         given.update(batch_size=loader.batch_size, drop_last=loader.drop_last)
-    elif loader.batch_sampler is not None and type(loader.batch_sampler) is not data.BatchSampler:
-        given["batch_sampler"] = loader.batch_sampler
+    elif type(batches) is data.BatchSampler:  # its sampler has the order: one that was given leaves loader.sampler unused
+        given.update(batch_size=batches.batch_size, drop_last=batches.drop_last, sampler=batches.sampler)
+    elif batches is not None:
+        given["batch_sampler"] = batches
     else:
         given.update(batch_size=loader.batch_size, drop_last=loader.drop_last, sampler=loader.sampler)
-        if loader.batch_size is None and loader.batch_sampler is not None:
-            given.update(batch_size=loader.batch_sampler.batch_size, drop_last=loader.batch_sampler.drop_last)
     if loader.batch_size is None and loader.batch_sampler is None and \
             getattr(loader.collate_fn, "__name__", "") == "default_convert":
         del given["collate_fn"]
@@ -53,16 +54,24 @@ def replaced(loader: Any, **options: Any) -> DataLoader:
     return DataLoader(loader.dataset, **{**given, **options})
 
 
-def hugging_face(trainer: type, **options: Any) -> type:
-    """The class of a Trainer of transformers, whose loaders are replaced. options: of DataLoader."""
+def hugging_face(trainer: type, evaluation: Mapping[str, Any] | None = None, **options: Any) -> type:
+    """The class of a Trainer of transformers, whose loaders are replaced.
+
+    evaluation: options of the loaders of evaluation and prediction that are others than those of training
+    options: of DataLoader
+    """
     options = {"worker_init_fn": None, **options}  # theirs only seeds
+    others = {**options, **(evaluation or {})}
 
     class Replaced(trainer):  # type: ignore[misc, valid-type]
         def get_train_dataloader(self):
             return _OnDevice(replaced(_inner(super().get_train_dataloader()), **options), self.args.device)
 
         def get_eval_dataloader(self, *args, **kwargs):
-            return _OnDevice(replaced(_inner(super().get_eval_dataloader(*args, **kwargs)), **options), self.args.device)
+            return _OnDevice(replaced(_inner(super().get_eval_dataloader(*args, **kwargs)), **others), self.args.device)
+
+        def get_test_dataloader(self, *args, **kwargs):
+            return _OnDevice(replaced(_inner(super().get_test_dataloader(*args, **kwargs)), **others), self.args.device)
 
     Replaced.__name__ = Replaced.__qualname__ = trainer.__name__
     return Replaced

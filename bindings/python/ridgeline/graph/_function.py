@@ -93,12 +93,12 @@ class _Arguments:
                 at += len(leaves)
         return found
 
-    def library(self) -> Callable | None:
+    def library(self) -> Callable[..., Any] | None:
         """What makes results that are of the kind of the first array; None: NumPy's."""
         return next((_library_of(leaf) for leaf, array in zip(self.leaves, self.arrays) if array is not None), None)
 
 
-def _library_of(array: Any) -> Callable | None:
+def _library_of(array: Any) -> Callable[..., Any] | None:
     module = sys.modules.get(type(array).__module__.partition(".")[0])
     return None if getattr(module, "__name__", "") == "numpy" else getattr(module, "from_dlpack", None)
 
@@ -140,7 +140,7 @@ class Function:
     that.
     """
 
-    def __init__(self, function: Callable, device: str = "cpu", fusion: bool = False, keep: int = 64):
+    def __init__(self, function: Callable[..., Any], device: str = "cpu", fusion: bool = False, keep: int = 64):
         if isinstance(function, Function) or not callable(function):
             raise _core.ArgumentError(f"ridgeline.function gets {function!r}; a function of Python is meant")
         if not isinstance(fusion, bool):
@@ -372,17 +372,19 @@ def apply_op(name: str, operands: list, attributes: dict) -> Any:
     return tuple(shown) if isinstance(result, tuple) else shown[0]
 
 
-def _shown(arrays: Sequence, library: Callable | None) -> list:
+def _shown(arrays: Sequence, library: Callable[..., Any] | None) -> list:
     return [array.numpy() if library is None else library(array.dlpack()) for array in arrays]
 
 
 @overload
-def function(function: Callable, /) -> Function: ...
+def function(function: Callable[..., Any], /) -> Function: ...
 @overload
-def function(*, device: str = "cpu", fusion: bool = False, keep: int = 64) -> Callable[[Callable], Function]: ...
+def function(*, device: str = "cpu", fusion: bool = False,
+             keep: int = 64) -> Callable[[Callable[..., Any]], Function]: ...
 
 
-def function(function: Callable | None = None, /, *, device: str = "cpu", fusion: bool = False, keep: int = 64) -> Any:
+def function(function: Callable[..., Any] | None = None, /, *, device: str = "cpu", fusion: bool = False,
+             keep: int = 64) -> Any:
     """A Python function of values as a graph: `@ridgeline.function`, with or without arguments.
 
     The function is called once for each set of element types and shapes of its arrays, with values that have no numbers,
@@ -400,11 +402,11 @@ def function(function: Callable | None = None, /, *, device: str = "cpu", fusion
     return lambda python: Function(python, device, fusion, keep)
 
 
-def _base(function: Callable) -> Function:
+def _base(function: Callable[..., Any]) -> Function:
     return function if isinstance(function, Function) else Function(function)
 
 
-def grad(function: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Gradient:
+def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Gradient:
     """The function that gives the gradients of a function of values, for the same arguments.
 
     function: made by `ridgeline.function`, or one of Python's; gives one floating number, a value without axes.
@@ -415,7 +417,7 @@ def grad(function: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = F
     return Gradient(_base(function), argnums, False, has_aux)
 
 
-def value_and_grad(function: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Gradient:
+def value_and_grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Gradient:
     """As `grad`, with the value: the function that gives (value, gradients).
 
     function: made by `ridgeline.function`, or one of Python's; gives one floating number, a value without axes.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def SoftmaxCrossEntropy(label_smoothing: float = 0.0) -> Loss:
     """The cross-entropy of the softmax of a net's outputs [N,classes] and labels, the mean over the batch's rows.
 
-    Labels are i32 [N], or f32 [N,classes]: a share of each class. Evaluations tell loss, top_1 and top_5. Of outputs
+    Labels are i32 or i64 [N], or f32 [N,classes]: a share of each class. Evaluations tell loss, top_1 and top_5. Of outputs
     [N,...,classes] and labels [N,...], a class for each pixel, it is the mean over the pixels of a row; evaluations
     tell loss and top_1, the share of pixels.
 
@@ -95,7 +95,9 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module(".models", __name__)
-    raise AttributeError(f"module 'ridgeline.nn' has no attribute {name!r}")
+    from .._instead import not_there
+
+    raise not_there(__name__, name, __all__)
 
 
 def __dir__():

@@ -155,12 +155,12 @@ class Dense(Layer):
 class Dropout(Layer):
     """Keeps each element with a probability and divides it by that; in training only.
 
-    keep_prob: the probability, in (0, 1]
+    keep_prob: the probability, in (0, 1], and not that of being dropped, as others have it
     """
 
     _kind = "dropout"
 
-    def __init__(self, keep_prob: float, name: str | None = None) -> None:
+    def __init__(self, *, keep_prob: float, name: str | None = None) -> None:
         super().__init__(name)
         self.keep_prob = keep_prob
 
@@ -172,12 +172,12 @@ class DropSamples(Layer):
     """Drops whole samples, in training only, and divides those that stay by the probability: of a branch that is added
     to its input (stochastic depth, Huang et al. 2016).
 
-    keep_prob: the probability, in (0, 1]
+    keep_prob: the probability, in (0, 1], and not that of being dropped, as others have it
     """
 
     _kind = "drop_samples"
 
-    def __init__(self, keep_prob: float, name: str | None = None) -> None:
+    def __init__(self, *, keep_prob: float, name: str | None = None) -> None:
         super().__init__(name)
         self.keep_prob = keep_prob
 

@@ -26,5 +26,11 @@ def _made(kind, name, args):
 __all__ = sorted([*_tables.define(functions(_core), globals()), "Net"])
 
 
+def __getattr__(name):
+    from .._instead import not_there
+
+    raise not_there(__name__, name, __all__)
+
+
 def __dir__():
     return __all__

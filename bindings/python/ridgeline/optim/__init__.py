@@ -105,5 +105,11 @@ __all__ = sorted([*_names, "Optimizer", "ParameterGroup", "RateExpr", "Schedule"
                   "maximum", "minimum", "sin", "sqrt", "where"])
 
 
+def __getattr__(name):
+    from .._instead import not_there
+
+    raise not_there(__name__, name, __all__)
+
+
 def __dir__():
     return __all__

@@ -7,16 +7,24 @@
     model.export("flowers.rdgm")
 
 A program that is killed and started again goes on from its newest checkpoint and ends with the bytes of one that was
-not. Training runs without Python's lock; callbacks run with it, on the thread that called train().
+not. Training runs without Python's lock; callbacks run with it, on the thread that called train(). `python -m ridgeline
+launch --ranks 2 -- train.py` trains over two processes: rank(), ranks(), Model.part_of().
 """
 
 from .._core import RunView as Run
 from ._callbacks import Callback, Checkpoint, Progress
 from ._model import ClassProbability, Model, Result, WeightMatch, devices, metrics
+from ._ranks import rank, ranks
 from ._show import StepGraph
 
 __all__ = ["Callback", "Checkpoint", "ClassProbability", "Model", "Progress", "Result", "Run", "StepGraph",
-           "WeightMatch", "devices", "metrics"]
+           "WeightMatch", "devices", "metrics", "rank", "ranks"]
+
+
+def __getattr__(name):
+    from .._instead import not_there
+
+    raise not_there(__name__, name, __all__)
 
 
 def __dir__():

@@ -59,7 +59,8 @@ class Checkpoint:
 
 
 class Progress(Callback):
-    """Shows how far a training is: a line that moves on a terminal and in a notebook, elsewhere a line an epoch.
+    """Shows how far a training is: a line that moves on a terminal and in a notebook, elsewhere a line an epoch. Of
+    several ranks that of rank 0 does.
 
     file: where to; None: standard error
     seconds: between two looks
@@ -72,15 +73,16 @@ class Progress(Callback):
         self._display: Any = None
 
     def begin(self, run: Run) -> None:
+        self._shows = run.model._core.rank == 0
         self._out = self._file or sys.stderr
         self._moves = self._file is None and _notebook() is not None or getattr(self._out, "isatty", bool)()
         self._since, self._from = time.monotonic(), run.step
-        if _notebook() is not None and self._file is None:
+        if self._shows and _notebook() is not None and self._file is None:
             self._display = _notebook().display({"text/plain": ""}, raw=True, display_id=True)
 
     def next_stop(self, step: int) -> int | None:
         """So that a line that moves is drawn every `seconds`."""
-        if not self._moves:
+        if not (self._shows and self._moves):
             return None
         return step + max(1, int(self._rate * self._seconds))
 
@@ -88,15 +90,15 @@ class Progress(Callback):
         """Draws the line."""
         if run.loop_seconds > 0:
             self._rate = run.loop_steps / run.loop_seconds
-        if self._moves and run.has_outputs:
+        if self._shows and self._moves and run.has_outputs:
             self._draw(run)
 
     def epoch_end(self, run: Run) -> None:
-        if not self._moves and run.has_outputs:
+        if self._shows and not self._moves and run.has_outputs:
             print(self._line(run), file=self._out, flush=True)
 
     def end(self, run: Run) -> None:
-        if self._moves and self._display is None:
+        if self._shows and self._moves and self._display is None:
             print(file=self._out, flush=True)
 
     failed = end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import NamedTuple
 
 from .. import _core
@@ -91,6 +92,12 @@ class Model:
         the averages. 0: there are none
     threads: that compute; 0: one for each core that the process may use
     reproducibility: "fast", "deterministic" or "portable": which machines and teams give the same bits
+    parallel_mode: "data_parallel": the ranks that a launcher has started train one model, each on its part of the rows
+        (`part_of`); "stand_alone": each trains one of its own
+    batch_parts: a power of two: the batch of a step, over all ranks, is computed in so many parts, whose sums are added
+        in pairs, so that any number of ranks that divides them gives the same bits, one too. It needs
+        reproducibility="deterministic" or "portable". 0: a part for each rank, whose numbers differ by roundings
+    sync_batch_norm: batch norms take their statistics over the batches of all ranks, and not of each
     """
 
     def __init__(self, net: Net | Layer | Callable[..., Value], loss: Loss | Callable[..., Value] | None = None,
@@ -98,7 +105,8 @@ class Model:
                  inputs: Sequence[str] | None = None, labels: str = "label", input_shape: Sequence[int] | None = None,
                  input_type: str = "f32", class_names: Sequence[str] | None = None, precision: str | None = None,
                  loss_scale: float | str | tuple[float, bool] | None = None, clip_value: float = 0.0, clip_norm: float = 0.0,
-                 accumulate: int = 1, average: float = 0.0, threads: int = 0, reproducibility: str = "fast") -> None:
+                 accumulate: int = 1, average: float = 0.0, threads: int = 0, reproducibility: str = "fast",
+                 parallel_mode: str = "data_parallel", batch_parts: int = 0, sync_batch_norm: bool = False) -> None:
         if loss is not None and not isinstance(loss, _core.Loss):
             if not callable(loss):
                 raise TypeError(f"loss is ridgeline.nn.SoftmaxCrossEntropy(...) or a function, not {loss!r}")
@@ -110,7 +118,18 @@ class Model:
             "input_shape": list(input_shape) if input_shape is not None else None, "input_type": input_type,
             "class_names": list(class_names) if class_names is not None else None, "precision": precision,
             "loss_scale": loss_scale, "clip_value": clip_value, "clip_norm": clip_norm, "accumulate": accumulate,
-            "average": average, "threads": threads, "reproducibility": reproducibility})
+            "average": average, "threads": threads, "reproducibility": reproducibility, "parallel_mode": parallel_mode,
+            "batch_parts": batch_parts, "sync_batch_norm": sync_batch_norm})
+        self._asked = self._scheduled = 0  # epochs: of all calls of train(), and of the first
+        self._warned = False
+
+    def part_of(self, rows: Dataset) -> Dataset:
+        """The rows of this rank, of data that are not batched yet; all of them where it trains alone. Behind shuffle()
+        and in front of batch(N), whose N are the rows of a batch on each rank:
+
+            data = model.part_of(rl.data.ImageFolder("flowers/train").shuffle()).map(...).batch(64 // rl.train.ranks())
+        """
+        return rows if self._core.ranks == 1 else rows.shard(self._core.ranks, self._core.first_row)
 
     def train(self, epochs: int, data: Dataset | Mapping[str, Any], callbacks: Iterable[Any] = (),
               validation: Dataset | Mapping[str, Any] | None = None, *, evaluate_every: int = 1, patience: int = 0,
@@ -120,12 +139,16 @@ class Model:
         are ten. A program that was killed and makes the same calls passes over what is done, goes on from the newest
         checkpoint of its `Checkpoint`, and leaves the bytes of one that was not.
 
+        Of several ranks all make the same calls with the same settings, each with its `part_of` the data. Rank 0 writes
+        log, metrics and checkpoints; a program that goes on may have another number of ranks, as long as a step's rows
+        are as many. What ends one of them ends all.
+
         Ctrl-C ends the running step, saves, and is a KeyboardInterrupt then. What a callback raises ends the run and
         comes out as it was raised; checkpoints are whole. No step before the first checkpoint is kept of such a run.
 
         epochs: 1 or more
         data: batches, `....batch(N)`; or arrays by column, of NumPy or with __dlpack__, one value a row, which are
-            shuffled and put into batches of `batch_size`. The last batch of an epoch may be shorter: rows count alike.
+            shuffled, of several ranks shared out, and put into batches of `batch_size`. The last batch of an epoch may be shorter: rows count alike.
         callbacks: in this order, behind the log and in front of saves: `Checkpoint`, `Progress`, objects with hooks
             (`Callback`), functions of a `Run`
         validation: is evaluated every `evaluate_every` epochs and at the end; the best checkpoint is kept
@@ -151,8 +174,11 @@ class Model:
             else:
                 hooks.append(callback)
         if validation is not None:
-            options["validation"] = _dataset(validation, batch_size, shuffled=False)
-        result = self._core.train(epochs, _dataset(data, batch_size, shuffled=True), hooks, self, options)
+            options["validation"] = self._batches(validation, batch_size)
+        batches = self._batches(data, batch_size, shuffled=True)
+        self._look_at_schedule(epochs)
+        result = self._core.train(epochs, batches, hooks, self, options)
+        self._asked += epochs
         return Result(**result)
 
     def eval(self, data: Dataset | Mapping[str, Any], metrics: Sequence[Any] = (), *,
@@ -161,12 +187,14 @@ class Model:
         to 1), and the values of `metrics` by their names.
 
         data: batches, or arrays by column with `batch_size`; the last batch may be shorter
+        Of several ranks each evaluates its `part_of` the data, and all get the means over all rows.
+
         metrics: names (`ridgeline.train.metrics()`), or objects with clear(), update(inputs, outputs, mask) and
             value(): inputs and outputs are NumPy arrays by name, mask u8 [N] is 0 for rows that do not count
         """
         names = [m for m in metrics if isinstance(m, str)]
         own = [m for m in metrics if not isinstance(m, str)]
-        return self._core.evaluate(_dataset(data, batch_size, shuffled=False), names, own)
+        return self._core.evaluate(self._batches(data, batch_size), names, own)
 
     def predict(self, data: str | os.PathLike[str] | Mapping[str, Any] | Any) -> Any:
         """A file: a list of `ClassProbability`, the most probable class first. Arrays: what the net gives for these
@@ -182,7 +210,7 @@ class Model:
     def build(self, data: Dataset | Mapping[str, Any], *, batch_size: int | None = None) -> Model:
         """Makes the parameters for batches as these data have, so that they can be loaded or read before a training.
         Returns the model."""
-        self._core.build(_dataset(data, batch_size, shuffled=False))
+        self._core.build(self._batches(data, batch_size))
         return self
 
     def parameters(self) -> dict[str, np.ndarray]:
@@ -210,7 +238,7 @@ class Model:
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Writes the model into a file that needs nothing else: `.rdgm`, which this program, C and C++ read, `.onnx`,
-        which others do, or `.safetensors`, the parameters alone."""
+        which others do, or `.safetensors`, the parameters alone. Of several ranks rank 0 writes it."""
         self._core.export(path)
 
     @property
@@ -223,6 +251,41 @@ class Model:
         """The training step as text, with the lines of the user's program; of a model that does not train, the
         prediction. A notebook draws it."""
         return StepGraph(self._core.graph_text())
+
+    def _batches(self, data, batch_size, shuffled=False):
+        from .. import data as engine
+
+        if isinstance(data, engine.Dataset):
+            if batch_size is not None:
+                raise ValueError("batch_size is for arrays: a Dataset says it by .batch(N)")
+            return data._core
+        if not hasattr(data, "items"):
+            raise TypeError(f"data are a ridgeline.data.Dataset or arrays by column, not {type(data).__name__}")
+        if batch_size is None:
+            raise ValueError("arrays need batch_size=, the rows of a batch")
+        rows = engine.InMemory({name: _array(values) for name, values in data.items()})
+        return self.part_of(rows.shuffle() if shuffled else rows).batch(batch_size)._core
+
+    def _look_at_schedule(self, epochs):
+        """Says where epochs are beyond those that the first train() told the schedule of the learning rate."""
+        if self._asked == 0:
+            self._scheduled = epochs
+            return
+        optimizer, steps, total = self._core.optimizer, 10, self._asked + epochs  # steps of an epoch: any number
+        if self._warned or total <= self._scheduled or all(
+                optimizer.rate(step, steps, self._scheduled) == optimizer.rate(step, steps, total)
+                for step in range(steps - 1, steps * total, steps)):
+            return
+        self._warned = True
+        warnings.warn(f"the schedule of the learning rate is over after epoch {self._scheduled}, as the first train() was "
+                      f"of so many, and this call goes on to epoch {total} with its last rate: one call of train() for all "
+                      "epochs, or the schedule's epochs=", stacklevel=3)
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name):
+            from .._instead import not_there
+
+            raise not_there("Model", name, [n for n in dir(type(self)) if not n.startswith("_")], "a Model")
 
     def _first_input(self):
         return self._core.inputs()[0]
@@ -254,21 +317,6 @@ def _net_of(net, name):
     if callable(net):
         return _core.function_net(net, name or getattr(net, "__name__", type(net).__name__).strip("<>"))
     raise TypeError(f"a net is a model of ridgeline.nn.models, a Sequential or a function, not {net!r}")
-
-
-def _dataset(data, batch_size, shuffled):
-    from .. import data as engine
-
-    if isinstance(data, engine.Dataset):
-        if batch_size is not None:
-            raise ValueError("batch_size is for arrays: a Dataset says it by .batch(N)")
-        return data._core
-    if not hasattr(data, "items"):
-        raise TypeError(f"data are a ridgeline.data.Dataset or arrays by column, not {type(data).__name__}")
-    if batch_size is None:
-        raise ValueError("arrays need batch_size=, the rows of a batch")
-    rows = engine.InMemory({name: _array(values) for name, values in data.items()})
-    return (rows.shuffle() if shuffled else rows).batch(batch_size)._core
 
 
 def _array(values):

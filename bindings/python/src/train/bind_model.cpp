@@ -13,6 +13,7 @@
 #include "../values.h"
 #include "callback.h"
 #include "model.h"
+#include "model_settings.h"
 #include "monitors.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/infer/model_file.h"
@@ -21,22 +22,10 @@
 #include "ridgeline/train/metric/table.h"
 #include "ridgeline/train/precision_options.h"
 #include "signals.h"
+#include "taken.h"
 
 namespace ridgeline::python {
 namespace {
-
-template <class T>
-T taken(nb::dict& settings, const char* name, T otherwise) {
-  if (!settings.contains(name)) return otherwise;
-  const nb::object given = settings[name];
-  nb::del(settings[name]);
-  if (given.is_none()) return otherwise;
-  T value{};
-  const bool whole = std::is_integral_v<T> && !std::is_same_v<T, bool>;
-  if ((!whole || !PyBool_Check(given.ptr())) && nb::try_cast(given, value)) return value;
-  throw Error("[model] argument '" + std::string(name) + "' is " + shown(nb::repr(given)) + ", which has another type",
-              ErrorKind::usage);
-}
 
 // O0 to O3 and auto are levels, other names are those of modes.
 train::PrecisionOptions precision_of(const std::string& name, const std::string& device) {
@@ -66,17 +55,8 @@ std::unique_ptr<PyModel> make_model(const PyNet& net, nb::handle loss, nb::handl
   if (!loss.is_none()) plan.loss = nb::cast<PyLoss>(loss);
   if (!optimizer.is_none()) plan.optimizer = nb::cast<PyOptimizer>(optimizer);
   plan.columns.inputs = taken(settings, "inputs", plan.columns.inputs);
-  plan.columns.label = taken(settings, "labels", plan.columns.label);
-  plan.seed = taken(settings, "seed", plan.seed);
   plan.class_names = taken(settings, "class_names", plan.class_names);
-  plan.average = taken(settings, "average", plan.average);
-  plan.session.device = taken(settings, "device", plan.session.device);
-  plan.session.compute_threads = taken(settings, "threads", plan.session.compute_threads);
-  plan.session.promise.bits =
-      reproducibility_named(taken(settings, "reproducibility", std::string(name_of(plan.session.promise.bits))));
-  plan.gradients.clip_value = taken(settings, "clip_value", plan.gradients.clip_value);
-  plan.gradients.clip_norm = taken(settings, "clip_norm", plan.gradients.clip_norm);
-  plan.gradients.accumulate = taken(settings, "accumulate", plan.gradients.accumulate);
+  take_settings(plan, settings);
   if (settings.contains("loss_scale")) {
     plan.gradients.loss_scale = loss_scale_of(settings["loss_scale"]);
     nb::del(settings["loss_scale"]);
@@ -112,17 +92,7 @@ std::unique_ptr<PyModel> make_model(const PyNet& net, nb::handle loss, nb::handl
 
 // What the constructor takes where nothing is said, as C++ has it.
 nb::dict model_defaults() {
-  const ModelPlan usual{.net = {}};
-  nb::dict all;
-  all["device"] = usual.session.device;
-  all["seed"] = usual.seed;
-  all["threads"] = usual.session.compute_threads;
-  all["reproducibility"] = std::string(name_of(usual.session.promise.bits));
-  all["clip_value"] = usual.gradients.clip_value;
-  all["clip_norm"] = usual.gradients.clip_norm;
-  all["accumulate"] = usual.gradients.accumulate;
-  all["average"] = usual.average;
-  all["labels"] = usual.columns.label;
+  nb::dict all = settings_to_python({.net = {}});
   const train::SaveRules save;
   all["save_steps"] = save.steps;
   all["save_seconds"] = save.seconds;
@@ -198,9 +168,13 @@ nb::dict train(PyModel& model, std::int64_t epochs, const PyDataset& dataset, nb
       pointers.push_back(own.emplace_back(std::make_unique<PythonCallback>(callback, view)).get());
     }
   }
+  bool signalled = false;
   const train::RunResult result =
-      with_signals([&] { return model.train(epochs, dataset.dataset, keeping, pointers, epoch_options); });
+      with_signals([&] { return model.train(epochs, dataset.dataset, keeping, pointers, epoch_options); }, &signalled);
   nb::cast<PyRunView&>(view).model.reset();
+  // What stopped another rank stops this one's program, too.
+  if (result.interrupted && !signalled && result.ranks > 1)
+    throw Error("the run was interrupted on another rank", ErrorKind::interrupted);
   return result_to_python(result);
 }
 
@@ -227,6 +201,11 @@ class PythonMetric : public train::Metric {
 nb::dict evaluate(PyModel& model, const PyDataset& dataset, const std::vector<std::string>& names, nb::list own) {
   const PyModel::Work work(model);
   train::check_metric_names(names);
+  if (nb::len(own) > 0 && model.own_rank().size > 1)
+    throw Error(
+        "metrics: an object of one's own counts the rows of one rank alone; of several ranks those of "
+        "ridgeline.train.metrics() are added up",
+        ErrorKind::usage);
   std::vector<train::NamedMetric> made;
   std::vector<std::unique_ptr<PythonMetric>> written;
   for (nb::handle metric : own) {
@@ -311,6 +290,7 @@ void write_weights(nb::handle to, nb::dict values) {
 
 void export_model(PyModel& model, nb::handle to) {
   const PyModel::Work work(model);
+  if (model.own_rank().rank != 0) return;  // the main rank writes
   const std::string path = text_of(to);
   const std::string ending = std::filesystem::path(path).extension().string();
   const nb::gil_scoped_release unlocked;
@@ -379,6 +359,9 @@ void bind_model(nb::module_& m) {
            })
       .def("inputs", [](PyModel& model) { return model.inputs(); })
       .def_prop_ro("step", [](const PyModel& model) { return model.step(); })
+      .def_prop_ro("rank", [](const PyModel& model) { return model.own_rank().rank; })
+      .def_prop_ro("ranks", [](const PyModel& model) { return model.own_rank().size; })
+      .def_prop_ro("first_row", [](const PyModel& model) { return model.first_row(); })
       .def_prop_ro("device", [](const PyModel& model) { return model.device(); })
       .def_prop_ro("net", [](const PyModel& model) { return model.plan().net; })
       .def_prop_ro("optimizer", [](const PyModel& model) { return model.plan().optimizer; });

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "model_settings.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/text.h"
 #include "ridgeline/infer/names.h"
@@ -101,14 +102,29 @@ train::Model& PyModel::any_model(const BatchForm* form) {
   return bare_->model;
 }
 
-void PyModel::begin(const BatchForm& form, const TrainingLength& length, const Keeping& keeping) {
+std::int64_t PyModel::first_row() const {
+  const OwnRank own = own_rank();
+  return train::first_row_of(own.rank, own.size, plan_.batch_parts);
+}
+
+// In which a rank computes its batch.
+std::int64_t PyModel::parts_of(const train::RunRanks& ranks) const {
+  return std::max<std::int64_t>(1, plan_.batch_parts / ranks.size());
+}
+
+void PyModel::begin(const BatchForm& form, const TrainingLength& length, const Keeping& keeping,
+                    const train::RunRanks& ranks) {
   const PyOptimizer& optimizer = *plan_.optimizer;
-  forms_->training = form;
+  const std::int64_t batches = ranks.size() * parts_of(ranks);  // of a step, each with a loss and statistics of its own
+  batch_ = form;
+  forms_->training = with_rows(form, form.rows / parts_of(ranks));
   forms_->prediction = prediction_form(form);
   auto run = std::make_unique<train::Run>(train::RunSetup{.directory = keeping.directory,
                                                           .seed = plan_.seed,
                                                           .save = keeping.save,
                                                           .session = plan_.session,
+                                                          .ranks = ranks,
+                                                          .batch_parts = plan_.batch_parts,
                                                           .compile = plan_.compile});
   train::RunStart start{.training = {.optimizer = optimizer.rule,
                                      .schedule = optimizer.rate.at(length),
@@ -116,7 +132,9 @@ void PyModel::begin(const BatchForm& form, const TrainingLength& length, const K
                                      .decay_vectors = optimizer.decay_vectors,
                                      .groups = optimizer.groups,
                                      .gradients = plan_.gradients,
-                                     .average = plan_.average}};
+                                     .average = plan_.average,
+                                     .statistics_ranks = plan_.sync_batch_norm ? batches : 1,
+                                     .loss_ranks = batches}};
   if (!loaded_.empty())
     start.fresh = [this](train::Model& model) { model.load_weights(loaded_, {.where = "[load]", .complete = true}); };
   run->begin(network_of(plan_.net, plan_.loss, plan_.columns, forms_), std::move(start));
@@ -134,18 +152,48 @@ train::RunResult PyModel::train(std::int64_t epochs, const data::Dataset& datase
                     ": train() needs both, Model(net, loss=..., optimizer=...)",
                 ErrorKind::usage);
   if (epochs < 1) throw Error(fmt::format("epochs is {}; 1 or more are meant", epochs), ErrorKind::usage);
+  RanksAtWork work(plan_.stand_alone);
+  return work.run([&] { return train_over(work.ranks(), epochs, dataset, keeping, callbacks, options); });
+}
+
+train::RunResult PyModel::train_over(const train::RunRanks& ranks, std::int64_t epochs, const data::Dataset& dataset,
+                                     const Keeping& keeping, const std::vector<train::Callback*>& callbacks,
+                                     const train::EpochOptions& options) {
+  if (ranks.size() > 1) {
+    check_part(dataset, ranks.size(), first_row());
+    if (options.validation != nullptr) check_part(*options.validation, ranks.size(), first_row());
+  }
+  const train::Ranks all(ranks.all);
   BatchForm form = form_of(dataset, plan_.columns, true);
-  form.masked = form.masked || options.data.bad_samples.policy == data::BadSamplePolicy::skip;
+  // One rank may have a row more than another.
+  form.masked = all.largest(form.masked || options.data.bad_samples.policy == data::BadSamplePolicy::skip ? 1 : 0) > 0;
   const std::int64_t size = dataset.size();
   if (size <= 0) throw Error("the data have no batches, or do not tell how many", ErrorKind::usage);
+  if (form.rows % parts_of(ranks) != 0) {
+    throw Error(fmt::format("a batch of {} rows on each of {} ranks does not divide into batch_parts={}", form.rows,
+                            ranks.size(), plan_.batch_parts),
+                ErrorKind::usage);
+  }
   std::optional<BatchForm> validation;
-  if (options.validation != nullptr) validation = form_of(*options.validation, plan_.columns, true);
+  if (options.validation != nullptr) {
+    validation = form_of(*options.validation, plan_.columns, true);
+    validation->masked = false;  // evaluations are masked in any case
+  }
+  std::vector<std::pair<std::string, std::string>> alike = settings_alike(plan_);
+  alike.insert(
+      alike.end(),
+      {{"epochs", fmt::to_string(epochs)},
+       {"batches", fmt::format("{} of {}", size, form.text())},
+       {"validation", validation ? fmt::format("{} of {}", options.validation->size(), validation->text()) : "none"},
+       {"evaluate_every", fmt::to_string(options.evaluate_every)},
+       {"patience", fmt::to_string(options.patience)}});
+  all.agree(alike);
   if (!run_) {
     if (plan_.class_names.empty()) plan_.class_names = dataset.class_names();
     begin(form, {.steps_per_epoch = std::max<std::int64_t>(1, size / plan_.gradients.accumulate), .epochs = epochs},
-          keeping);
-  } else if (form != forms_->training) {
-    throw Error("the model trains on batches " + forms_->training.text() + "; these are " + form.text() +
+          keeping, ranks);
+  } else if (form != batch_) {
+    throw Error("the model trains on batches " + batch_.text() + "; these are " + form.text() +
                     ": other ones need a Model of their own",
                 ErrorKind::usage);
   } else if (keeping.directory != directory_ && !keeping.directory.empty()) {
@@ -168,6 +216,15 @@ train::RunResult PyModel::train(std::int64_t epochs, const data::Dataset& datase
 std::map<std::string, double> PyModel::evaluate(
     const data::Dataset& dataset, const std::function<std::vector<train::Metric*>(std::int64_t)>& metrics) {
   if (!plan_.loss.given()) throw Error("the Model has no loss: eval() needs one", ErrorKind::usage);
+  RanksAtWork work(plan_.stand_alone);
+  return work.run([&] { return evaluate_over(work.ranks(), dataset, metrics); });
+}
+
+std::map<std::string, double> PyModel::evaluate_over(
+    const train::RunRanks& ranks, const data::Dataset& dataset,
+    const std::function<std::vector<train::Metric*>(std::int64_t)>& metrics) {
+  if (ranks.size() > 1) check_part(dataset, ranks.size(), first_row());
+  const train::Ranks all(ranks.all);
   const BatchForm form = form_of(dataset, plan_.columns, true);
   train::Model& model = any_model(&form);
   const BatchForm before = std::exchange(forms_->evaluation, form);
@@ -183,11 +240,11 @@ std::map<std::string, double> PyModel::evaluate(
       of.forms_->evaluation = form;
     }
   } again{*this, model, before};
-  std::map<std::string, double> means = run_ ? run_->evaluate(dataset) : train::evaluate(model, dataset);
+  std::map<std::string, double> means = train::evaluate(model, dataset, all);
   if (!metrics) return means;
   const Graph& graph = model.evaluation().graph();
   const ValueId logits = graph.find_return(infer::kLogits);
-  train::evaluate(model, dataset, metrics(logits == kNoValue ? 0 : graph.value(logits).type.shape[-1]));
+  train::evaluate(model, dataset, all, metrics(logits == kNoValue ? 0 : graph.value(logits).type.shape[-1]));
   return means;
 }
 

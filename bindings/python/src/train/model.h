@@ -20,6 +20,7 @@
 #include "../bind.h"
 #include "network.h"
 #include "optimization.h"
+#include "ranks.h"
 #include "ridgeline/infer/loaded_model.h"
 #include "ridgeline/infer/predictor.h"
 #include "ridgeline/train/metric/metric.h"
@@ -40,6 +41,10 @@ struct ModelPlan {
   nn::GradientRules gradients;
   double average = 0;
   std::vector<std::string> class_names;
+  // Of several ranks.
+  bool stand_alone = false;      // it trains by itself
+  std::int64_t batch_parts = 0;  // RunSetup::batch_parts
+  bool sync_batch_norm = false;  // batch norms take their statistics over the batches of all
 };
 
 class PyModel {
@@ -74,6 +79,9 @@ class PyModel {
   WeightMatch load(std::span<const NamedTensor> stored, const WeightRules& rules);
   std::int64_t step() const { return run_ ? run_->step() : 0; }
   const ModelPlan& plan() const { return plan_; }
+  // Of the ranks that train it together. (rows i, i + ranks, ... of all are those of one rank, i is its first_row().)
+  OwnRank own_rank() const { return plan_.stand_alone ? OwnRank() : python::own_rank(); }
+  std::int64_t first_row() const;
   std::string device() const { return plan_.session.device; }
   bool trains() const { return run_ != nullptr; }
   bool training_now() const { return training_; }
@@ -99,7 +107,14 @@ class PyModel {
   struct Bare;
   struct Predicting;
   train::Model& any_model(const BatchForm* form);
-  void begin(const BatchForm& form, const TrainingLength& length, const Keeping& keeping);
+  void begin(const BatchForm& form, const TrainingLength& length, const Keeping& keeping, const train::RunRanks& ranks);
+  train::RunResult train_over(const train::RunRanks& ranks, std::int64_t epochs, const data::Dataset& dataset,
+                              const Keeping& keeping, const std::vector<train::Callback*>& callbacks,
+                              const train::EpochOptions& options);
+  std::map<std::string, double> evaluate_over(
+      const train::RunRanks& ranks, const data::Dataset& dataset,
+      const std::function<std::vector<train::Metric*>(std::int64_t classes)>& metrics);
+  std::int64_t parts_of(const train::RunRanks& ranks) const;
   const BatchForm& known_form() const;
   std::string state_text();
   Predicting& predicting();  // of the values as they are
@@ -109,6 +124,7 @@ class PyModel {
   std::unique_ptr<Bare> bare_;
   std::unique_ptr<train::Run> run_;
   std::string directory_;
+  BatchForm batch_;                  // of a rank, that the run trains on
   std::vector<NamedTensor> loaded_;  // before the run began, as files have them
   std::int64_t loads_ = 0;
 

@@ -50,7 +50,8 @@ std::vector<std::string> inputs_of(const data::Schema& schema, const Columns& co
   for (const data::Column& column : schema)
     if (column.name != columns.label && column.name != data::kMaskColumn) others.push_back(column.name);
   if (others.size() == 1) return others;
-  throw Error("the data have the columns " + listed(schema) + ": inputs= of the Model names those that the net takes",
+  throw Error("the data have the columns " + listed(schema) +
+                  ": inputs= of the Model names those that the net takes, labels= that of the loss",
               ErrorKind::usage);
 }
 
@@ -114,10 +115,15 @@ Value declared_labels(nn::ModelContext& context, const BatchForm& form) {
   return form.label ? context.builder.input(nn::kLabelsInput, *form.label) : Value();
 }
 
-[[noreturn]] void refuse_labels() {
+// As the softmax's cross-entropy takes them: classes of other integers, as NumPy's and PyTorch's are, become i32.
+Value softmax_labels(nn::ModelContext& context, const BatchForm& form) {
+  const Value labels = declared_labels(context, form);
+  if (labels.defined() && labels.dtype() == DType::i64) return nn::cast(labels, DType::i32);
+  if (labels.defined() && (labels.dtype() == DType::i32 || labels.dtype() == DType::f32)) return labels;
   throw Error(
-      "the loss SoftmaxCrossEntropy needs labels: i32 [N], or f32 [N,classes], in the column that labels= of "
-      "the Model names",
+      "the loss SoftmaxCrossEntropy needs labels: i32 or i64 [N], or f32 [N,classes], in the column that labels= "
+      "of the Model names" +
+          (labels.defined() ? "; it is " + labels.type().to_string() : ""),
       ErrorKind::usage);
 }
 
@@ -149,12 +155,11 @@ Value training_loss(nn::ModelContext& context, const PyNet& net, const PyLoss& l
   GraphBuilder& builder = context.builder;
   if (form.masked) context.row_mask = nn::cast(builder.input(nn::kMaskInput, {DType::u8, {form.rows}}), DType::f32);
   const Value outputs = outputs_of(context, net, form);
-  const Value labels = declared_labels(context, form);
   if (loss.label_smoothing) {
-    if (!labels.defined()) refuse_labels();
+    const Value labels = softmax_labels(context, form);
     return nn::mean_of_rows(context, cross_entropy_of_rows(outputs, labels, context.row_mask, *loss.label_smoothing));
   }
-  const Value losses = loss_of_function(context, loss, outputs, labels, form.rows);
+  const Value losses = loss_of_function(context, loss, outputs, declared_labels(context, form), form.rows);
   if (of_rows(losses)) return nn::mean_of_rows(context, form.masked ? losses * context.row_mask : losses);
   if (!form.masked) return losses;
   throw Error(
@@ -166,9 +171,8 @@ Value training_loss(nn::ModelContext& context, const PyNet& net, const PyLoss& l
 void evaluation(nn::ModelContext& context, const PyNet& net, const PyLoss& loss, const BatchForm& form) {
   GraphBuilder& builder = context.builder;
   const Value outputs = outputs_of(context, net, form);
-  const Value labels = declared_labels(context, form);
   if (loss.label_smoothing) {
-    if (!labels.defined()) refuse_labels();
+    const Value labels = softmax_labels(context, form);
     const Value mask = builder.input(nn::kMaskInput, {DType::f32, {form.rows}});
     builder.returns("loss_sum", nn::sum(cross_entropy_of_rows(outputs, labels, mask, *loss.label_smoothing)));
     const bool of_rows = outputs.shape().rank() == 2;
@@ -182,7 +186,7 @@ void evaluation(nn::ModelContext& context, const PyNet& net, const PyLoss& loss,
     builder.returns(of_rows ? infer::kLogits : "output", outputs);
     return;
   }
-  const Value losses = loss_of_function(context, loss, outputs, labels, form.rows);
+  const Value losses = loss_of_function(context, loss, outputs, declared_labels(context, form), form.rows);
   if (of_rows(losses)) {
     const Value mask = builder.input(nn::kMaskInput, {DType::f32, {form.rows}});
     builder.returns("loss_sum", nn::sum(losses * mask));

@@ -277,19 +277,24 @@ void bind_optimization(nb::module_& m) {
     if (name == "maximum") return max(x.at(0), x.at(1));
     return select(x.at(0), x.at(1), x.at(2));
   });
+  const auto rate_of = [](const PySchedule& s, std::int64_t step, std::int64_t steps_per_epoch, std::int64_t epochs) {
+    return optim::learning_rate(s.at({steps_per_epoch, epochs}), step);
+  };
+  constexpr const char* kRate =
+      "The rate of the step of that index (0 is the first) in a training of so many steps an epoch and epochs.";
   nb::class_<PySchedule>(m, "Schedule", "How the learning rate follows from the index of the step.")
-      .def(
-          "rate",
-          [](const PySchedule& s, std::int64_t step, std::int64_t steps_per_epoch, std::int64_t epochs) {
-            return optim::learning_rate(s.at({steps_per_epoch, epochs}), step);
-          },
-          nb::arg("step"), nb::arg("steps_per_epoch") = 1, nb::arg("epochs") = 1,
-          "The rate of the step of that index (0 is the first) in a training of so many steps an epoch and epochs.")
+      .def("rate", rate_of, nb::arg("step"), nb::arg("steps_per_epoch") = 1, nb::arg("epochs") = 1, kRate)
       .def("__repr__", [](const PySchedule& s) { return s.text; });
   nb::class_<PyOptimizer>(m, "Optimizer", "An optimizer with its learning rate and its decay of weights.")
       .def_prop_ro(
           "slots", [](const PyOptimizer& o) { return o.rule.slots(); },
           "What it keeps beside every parameter, by the name in checkpoints behind the parameter's.")
+      .def(
+          "rate",
+          [rate_of](const PyOptimizer& o, std::int64_t step, std::int64_t steps_per_epoch, std::int64_t epochs) {
+            return rate_of(o.rate, step, steps_per_epoch, epochs);
+          },
+          nb::arg("step"), nb::arg("steps_per_epoch") = 1, nb::arg("epochs") = 1, kRate)
       .def("__repr__", [](const PyOptimizer& o) { return o.text; });
   nb::class_<nn::ParameterGroup>(m, "ParameterGroup",
                                  "Parameters that are trained otherwise than the rest, by a pattern of their names: * "

@@ -18,8 +18,9 @@ namespace nb = nanobind;
 
 // work() without the interpreter's lock. Signals that come meanwhile set the flag of interrupt.h, by which the work
 // ends; behind it they are sent once more, to whom they would have gone: SIGINT is a KeyboardInterrupt, as a rule.
+// `signalled`, where it is given: whether there was one.
 template <class F>
-auto with_signals(F&& work) {
+auto with_signals(F&& work, bool* signalled = nullptr) {
   int signal = 0;
   std::exception_ptr error;
   decltype(work()) result{};
@@ -33,6 +34,7 @@ auto with_signals(F&& work) {
     }
     signal = train::interrupting_signal();
   }
+  if (signalled != nullptr) *signalled = signal != 0;
   if (signal != 0) std::raise(signal);
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
   if (error) std::rethrow_exception(error);

@@ -9,8 +9,6 @@
 namespace ridgeline::cuda {
 namespace {
 
-DeviceAddress device_address(const void* address) { return reinterpret_cast<DeviceAddress>(address); }
-
 class StagedExchange final : public Kernel {
  public:
   StagedExchange(CudaDevice& cuda, const CollectiveRequest& request)

@@ -29,6 +29,9 @@ using EventHandle = CUevent_st*;
 using GraphHandle = CUgraph_st*;
 using GraphExecHandle = CUgraphExec_st*;
 
+// Of memory that devices and kernels know by a pointer, which the host does not read.
+inline DeviceAddress device_address(const void* address) { return reinterpret_cast<DeviceAddress>(address); }
+
 // CUresult: those that we return or distinguish.
 namespace result {
 inline constexpr Result kSuccess = 0;

@@ -20,6 +20,7 @@ std::span<const KernelRow* const> gather_rows();
 std::span<const KernelRow* const> image_tail_rows();
 std::span<const KernelRow* const> lrn_rows();
 std::span<const KernelRow* const> pool_rows();
+std::span<const KernelRow* const> rank_sums_rows();
 std::span<const KernelRow* const> reduce_rows();
 std::span<const KernelRow* const> sample_norm_rows();
 std::span<const KernelRow* const> softmax_rows();

@@ -116,6 +116,17 @@ void reduce(LaunchSink sink, const Reduction& r, const void* x, void* y, void* s
 std::size_t reduce_scratch(std::span<const Reduction> steps);
 void reduce(LaunchSink sink, std::span<const Reduction> steps, const void* x, void* y, void* scratch);
 
+// result = what the ranks' values come to, in the order and with the bits of comm/reduce.h. `others`: those of the
+// other ranks, by rank, each `stride` elements behind the one before. `result` may be `own`.
+struct RankValues {
+  DType type = DType::f32;
+  std::int64_t elements = 0, stride = 0;
+  int ranks = 2, rank = 0;
+  bool mean = false;
+};
+bool takes_rank_sums(DType type, int ranks);
+void rank_sums(LaunchSink sink, const RankValues& values, const void* own, const void* others, void* result);
+
 // ---- norms of samples: layer norm and group norm
 
 // x is [samples, positions, channels]; means are taken over all positions of channels / groups channels.

@@ -54,9 +54,18 @@ void check_driver(Card& card);
 void measure_rates(Card& card);
 void look_for_libraries(Card& card);
 
+// Of rank_stages.cpp.
+void check_ranks(Card& card);
+
 // Of plan_stages.cpp.
 void check_library_plans(Card& card);
 void time_library_plans(Card& card);
+
+// Of graph_stages.cpp.
+void check_ops(Card& card);
+void check_graphs(Card& card);
+// The card's context is of no more use behind it.
+void break_the_context(Card& card);
 
 // Of kernel_stages.cpp.
 void check_kernels(Card& card);

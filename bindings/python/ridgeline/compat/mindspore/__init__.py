@@ -37,7 +37,7 @@ REFUSED = {
     "Profile": "ridgeline train --trace writes a trace", "RowTensor": "gradients are dense", "COOTensor": "gradients are dense",
     "CSRTensor": "gradients are dense", "SparseTensor": "gradients are dense",
     "log": "ModelCheckpoint and LossMonitor print; Python's logging is your own",
-    "parallel": "a Python program trains as one rank; several train by the command line: ridgeline launch",
+    "parallel": "ranks of a Python program share out the rows; models are divided by ridgeline train",
 }
 
 

@@ -6,7 +6,7 @@ GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
 
 class ParallelMode:
-    """How several ranks share the work. A Python program is one rank: STAND_ALONE."""
+    """How several ranks share the work: each trains by itself (STAND_ALONE), or its part of the rows (DATA_PARALLEL)."""
 
     STAND_ALONE = "stand_alone"
     DATA_PARALLEL = "data_parallel"
@@ -17,7 +17,7 @@ class ParallelMode:
 
 
 _DEVICES = {"CPU": "cpu", "GPU": "cuda"}
-_RANKS = "a Python program trains as one rank; several train by the command line: ridgeline launch"
+_RANKS = "ranks of a Python program share out the rows; models are divided by ridgeline train"
 # What has no effect here, and why.
 WITHOUT_EFFECT = {
     "enable_graph_kernel": "ops are always fused where that pays",
@@ -46,7 +46,7 @@ REFUSED = {
     "print_file_path": "callbacks print",
 }
 _context = {"mode": GRAPH_MODE, "device_target": "CPU", "device_id": 0, "save_graphs": False, "save_graphs_path": "."}
-_parallel = {"device_num": 1, "global_rank": 0, "gradients_mean": True, "parallel_mode": ParallelMode.STAND_ALONE}
+_parallel = {"gradients_mean": True, "parallel_mode": ParallelMode.STAND_ALONE}
 _warned: set[str] = set()
 
 
@@ -111,26 +111,33 @@ def get_context(attr_key):
 
 
 def set_auto_parallel_context(**kwargs):
-    """What describes one rank is accepted; several train by the command line."""
-    accepted = {"device_num": 1, "global_rank": 0, "gradients_mean": True, "parameter_broadcast": None,
-                "parallel_mode": ParallelMode.STAND_ALONE, "full_batch": False, "gradient_fp32_sync": None,
-                "pipeline_stages": 1, "enable_parallel_optimizer": False, "auto_parallel_search_mode": None,
-                "all_reduce_fusion_config": None, "strategy_ckpt_load_file": "", "strategy_ckpt_save_file": ""}
+    """`parallel_mode` DATA_PARALLEL: the Models made from here on train together over all ranks, each on its part of the
+    rows; STAND_ALONE: each by itself. `device_num` and `global_rank` are what the launcher has said."""
+    from ...train import rank, ranks
+
+    # What is accepted; of None any value.
+    accepted = {"device_num": (ranks(),), "global_rank": (rank(),), "gradients_mean": (True, False) if ranks() == 1 else (True,),
+                "parameter_broadcast": None, "parallel_mode": (ParallelMode.STAND_ALONE, ParallelMode.DATA_PARALLEL),
+                "full_batch": (False,), "gradient_fp32_sync": None, "pipeline_stages": (1,),
+                "enable_parallel_optimizer": (False,), "auto_parallel_search_mode": None, "all_reduce_fusion_config": None,
+                "strategy_ckpt_load_file": ("",), "strategy_ckpt_save_file": ("",)}
     for key, value in kwargs.items():
         if key not in accepted:
             raise ValueError(f"set_auto_parallel_context() has no key '{key}' (allowed: {', '.join(accepted)})")
         if key == "parallel_mode" and value not in ParallelMode.MODE_LIST:
             raise ValueError(f"The argument 'parallel_mode' is {value!r} (allowed: {', '.join(ParallelMode.MODE_LIST)})")
-        alone = accepted[key]
-        one_rank_alike = key in ("gradients_mean", "parallel_mode") and kwargs.get("device_num", 1) == 1 and \
-            value in (True, False, ParallelMode.STAND_ALONE, ParallelMode.DATA_PARALLEL)
-        if alone is not None and value != alone and not one_rank_alike:
-            raise ValueError(f"set_auto_parallel_context({key}={value!r}): {_RANKS}")
-        _parallel[key] = value
+        if accepted[key] is not None and value not in accepted[key]:
+            allowed = ", ".join(repr(v) for v in accepted[key])
+            raise ValueError(f"set_auto_parallel_context({key}={value!r}): {_RANKS} (allowed: {allowed})")
+    _parallel.update(kwargs)
 
 
 def get_auto_parallel_context(attr_key):
     """One of the values of set_auto_parallel_context()."""
+    from ...train import rank, ranks
+
+    if attr_key in ("device_num", "global_rank"):
+        return ranks() if attr_key == "device_num" else rank()
     if attr_key not in _parallel:
         raise ValueError(f"get_auto_parallel_context() has no key '{attr_key}' (allowed: {', '.join(_parallel)})")
     return _parallel[attr_key]
@@ -139,7 +146,7 @@ def get_auto_parallel_context(attr_key):
 def reset_auto_parallel_context():
     """As at the beginning."""
     _parallel.clear()
-    _parallel.update(device_num=1, global_rank=0, gradients_mean=True, parallel_mode=ParallelMode.STAND_ALONE)
+    _parallel.update(gradients_mean=True, parallel_mode=ParallelMode.STAND_ALONE)
 
 
 def mode_is_said():

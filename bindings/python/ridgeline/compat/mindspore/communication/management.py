@@ -1,6 +1,6 @@
-"""MindSpore's communication, of one rank: a Python program trains alone, several ranks by the command line."""
+"""MindSpore's communication: which of the ranks this process is, as its launcher has said."""
 
-import os
+from .... import train
 
 _ready = False
 
@@ -8,16 +8,13 @@ _ready = False
 def init(backend_name=None):
     """Before get_rank() and get_group_size().
 
-    backend_name: "nccl", "hccl", "mccl" or None: there is one rank, which asks nobody
+    backend_name: "nccl", "hccl", "mccl" or None: ranks find each other as `ridgeline launch` or mpirun has started them,
+        at their first train()
     """
     global _ready
     if backend_name not in (None, "nccl", "hccl", "mccl"):
         raise ValueError(f"The argument 'backend_name' is {backend_name!r} (allowed: hccl, nccl, mccl, None)")
-    for name in ("RANK_SIZE", "OMPI_COMM_WORLD_SIZE", "MS_WORKER_NUM"):
-        size = os.environ.get(name, "1")
-        if size not in ("", "1"):
-            raise RuntimeError(f"{name} is {size}: a Python program trains as one rank; several train by the command "
-                               "line: ridgeline launch")
+    train.rank()  # who this is, or what the environment says wrongly
     _ready = True
 
 
@@ -27,21 +24,21 @@ def _check(what):
 
 
 def get_rank(group=None):
-    """The number of this rank, 0."""
+    """The number of this rank, from 0."""
     _check("get_rank()")
-    return 0
+    return train.rank()
 
 
 def get_group_size(group=None):
-    """How many ranks there are, 1."""
+    """How many ranks there are."""
     _check("get_group_size()")
-    return 1
+    return train.ranks()
 
 
 def get_local_rank(group=None):
     """As get_rank(), on this machine."""
     _check("get_local_rank()")
-    return 0
+    return train.rank()
 
 
 def release():

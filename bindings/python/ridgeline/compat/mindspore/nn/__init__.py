@@ -22,7 +22,7 @@ _MODEL = "Model(network, loss_fn, optimizer) trains; no Cell does"
 _RATE = "give learning_rate a list of numbers, or a schedule of ridgeline.optim"
 REFUSED = {
     "TrainOneStepCell": _MODEL, "WithLossCell": _MODEL, "WithEvalCell": _MODEL, "ForwardValueAndGrad": _MODEL,
-    "TrainOneStepWithLossScaleCell": _MODEL, "DistributedGradReducer": "several ranks train by the command line",
+    "TrainOneStepWithLossScaleCell": _MODEL, "DistributedGradReducer": "ranks exchange gradients by themselves: DATA_PARALLEL",
     "cosine_decay_lr": _RATE, "exponential_decay_lr": _RATE, "piecewise_constant_lr": _RATE, "polynomial_decay_lr": _RATE,
     "natural_exp_decay_lr": _RATE, "inverse_decay_lr": _RATE, "warmup_lr": _RATE, "CosineDecayLR": _RATE,
     "ExponentialDecayLR": _RATE, "PolynomialDecayLR": _RATE, "WarmUpLR": _RATE,
@@ -31,7 +31,7 @@ REFUSED = {
     "LeakyReLU": "write it with ridgeline.graph.maximum", "PReLU": "write it with ridgeline.graph and a Parameter",
     "HSwish": "write it with ridgeline.graph", "HSigmoid": "write it with ridgeline.graph", "ELU": "SiLU or GELU is there",
     "MultiheadAttention": "ridgeline.nn.Attention", "InstanceNorm2d": "GroupNorm with a group for each channel",
-    "SyncBatchNorm": "BatchNorm2d: several ranks train by the command line", "BCELoss": "write it as a LossBase",
+    "SyncBatchNorm": "sync_batch_norm of ridgeline.train.Model, for all batch norms", "BCELoss": "write it as a LossBase",
     "SmoothL1Loss": "write it as a LossBase", "DynamicLossScaleUpdateCell": "DynamicLossScaleManager",
     "AdamWeightDecay": "ridgeline.optim.AdamW", "LARS": "ridgeline.optim.Lars", "Lamb": "ridgeline.optim.Lamb",
 }

@@ -322,7 +322,7 @@ class Dropout(Layer):
 
     def construct(self, x):
         x = operand(x)
-        layer = self._layer_of(lambda name: here.Dropout(self.keep_prob, name=name))
+        layer = self._layer_of(lambda name: here.Dropout(keep_prob=self.keep_prob, name=name))
         return GraphTensor(layer(x.lies), x.images)
 
 

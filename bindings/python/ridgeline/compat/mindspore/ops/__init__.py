@@ -137,7 +137,7 @@ _GRAPH = "write it with ridgeline.graph, whose ops take the values of construct(
 REFUSED = {name: _GRAPH for name in ("Cast", "Gather", "OneHot", "Pad", "Split", "StridedSlice", "Squeeze", "ExpandDims",
                                      "Conv2D", "BiasAdd", "MaxPool", "AvgPool", "BatchNorm", "Select", "Tile", "ArgMax",
                                      "Argmax", "TopK", "Equal", "Less", "Stack", "BatchMatMul", "LRN", "Dropout")}
-REFUSED |= {"AllReduce": "ranks train by the command line", "HyperMap": _GRAPH, "MultitypeFuncGraph": _GRAPH, "Custom": _GRAPH}
+REFUSED |= {"AllReduce": "ranks exchange gradients by themselves: DATA_PARALLEL", "HyperMap": _GRAPH, "MultitypeFuncGraph": _GRAPH, "Custom": _GRAPH}
 
 
 def __getattr__(name):

@@ -117,6 +117,7 @@ class Model:
             device=context.device(), name=type(self._network).__name__, inputs=columns, labels=label,
             seed=1 if seed is None else engine_seed(seed),
             precision=None if self._amp_level == "O0" else self._amp_level,
+            parallel_mode=context.get_auto_parallel_context("parallel_mode"),
             loss_scale=self._manager._setting() if self._manager is not None else None)
 
     def _data(self, dataset):
@@ -212,7 +213,9 @@ class Model:
             self._sync()
         args = CallbackParam(train_network=self._network, network=self._network, optimizer=self._optimizer,
                              loss_fn=self._loss_fn, train_dataset=train_dataset, epoch_num=epoch, mode="train",
-                             dataset_sink_mode=sinks, batch_num=size, device_number=1, parallel_mode="stand_alone")
+                             dataset_sink_mode=sinks, batch_num=size,
+                             device_number=context.get_auto_parallel_context("device_num"),
+                             parallel_mode=context.get_auto_parallel_context("parallel_mode"))
         hooks = hooks_of(callbacks, args)
         if context.get_context("save_graphs"):
             hooks.insert(0, _SaveGraphs(context.get_context("save_graphs_path")))
