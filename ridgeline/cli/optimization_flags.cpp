@@ -5,23 +5,48 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <span>
+#include <type_traits>
+#include <variant>
+#include <vector>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/optim/optimizers.h"
+#include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::cli {
 namespace {
 
 // A flag and the name of the argument that it gives.
 struct ArgumentFlag {
-  const char* flag;
+  std::string flag;
   std::string_view argument;
+  const train::RecipeOption* option;
 };
-constexpr ArgumentFlag kOptimizerFlags[] = {
-    {"--momentum", "momentum"}, {"--use_nesterov", "nesterov"}, {"--beta1", "beta1"},     {"--beta2", "beta2"},
-    {"--epsilon", "epsilon"},   {"--rms_rho", "rho"},           {"--lars_trust", "trust"}};
-constexpr ArgumentFlag kScheduleFlags[] = {
-    {"--lr_factor", "factor"}, {"--lr_decay_epochs", "decay_epochs"}, {"--lr_end", "end"}, {"--lr_power", "power"}};
+
+// Of the options that give an argument: of optimizers or of schedules.
+std::vector<ArgumentFlag> argument_flags(std::string_view train::RecipeOption::*argument) {
+  std::vector<ArgumentFlag> flags;
+  for (const train::RecipeOption& option : train::recipe_options()) {
+    if (!(option.*argument).empty()) flags.push_back({fmt::format("--{}", option.name), option.*argument, &option});
+  }
+  return flags;
+}
+std::vector<ArgumentFlag> optimizer_flags() { return argument_flags(&train::RecipeOption::of_optimizer); }
+std::vector<ArgumentFlag> schedule_flags() { return argument_flags(&train::RecipeOption::of_schedule); }
+
+// What the user gives for an argument of an optimizer.
+void give(optim::OptimizerArguments& arguments, const ArgumentFlag& flag, train::RecipeArguments given) {
+  const auto rows = optim::optimizer_arguments();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.name == flag.argument; });
+  RIDGELINE_CHECK(row != rows.end(), "an option gives an argument that no optimizer has");
+  std::visit(
+      [&](const auto& field) {
+        using Value = std::decay_t<decltype(field(given))>;
+        if constexpr (std::is_same_v<Value, double>) arguments.*(row->real) = field(given);
+        if constexpr (std::is_same_v<Value, bool>) arguments.*(row->flag) = field(given);
+      },
+      flag.option->field);
+}
 
 template <class Entry>
 bool reads(const Entry& entry, std::string_view argument) {
@@ -30,10 +55,10 @@ bool reads(const Entry& entry, std::string_view argument) {
 
 // A flag that is given and that `entry` does not read is a mistake.
 template <class Entry>
-void refuse_unread(const Command& app, std::span<const ArgumentFlag> flags, const char* kind, const Entry& entry) {
+void refuse_unread(const Command& app, const std::vector<ArgumentFlag>& flags, const char* kind, const Entry& entry) {
   std::string read;
   for (const ArgumentFlag& f : flags) {
-    if (reads(entry, f.argument)) read += (read.empty() ? "" : ", ") + std::string(f.flag);
+    if (reads(entry, f.argument)) read += (read.empty() ? "" : ", ") + f.flag;
   }
   for (const ArgumentFlag& f : flags) {
     if (!app.given(f.flag) || reads(entry, f.argument)) continue;
@@ -74,31 +99,23 @@ nn::ParameterGroup scaled_group(const std::string& text) {
 }  // namespace
 
 bool is_unread(const std::string& setting, const std::string& optimizer, const std::string& schedule) {
-  const auto unread = [&](std::span<const ArgumentFlag> flags, const auto& table, const std::string& name) {
+  const auto unread = [&](const std::vector<ArgumentFlag>& flags, const auto& table, const std::string& name) {
     const auto entry = std::find_if(table.begin(), table.end(), [&](const auto& row) { return row.name == name; });
     if (entry == table.end()) return false;
     for (const ArgumentFlag& f : flags)
       if (f.flag == "--" + setting) return !reads(*entry, f.argument);
     return false;
   };
-  return unread(kOptimizerFlags, optim::optimizers(), optimizer) ||
-         unread(kScheduleFlags, optim::schedules(), schedule);
+  return unread(optimizer_flags(), optim::optimizers(), optimizer) ||
+         unread(schedule_flags(), optim::schedules(), schedule);
 }
 
 void finish_optimization_flags(const Command& app, const train::RecipeArguments& f, train::Recipe& r) {
   train::Optimization& o = r.optimization;
-  refuse_unread(app, kOptimizerFlags, "optimizer", optim::optimizer_named(o.optimizer));
-  refuse_unread(app, kScheduleFlags, "schedule", optim::schedule_named(o.schedule));
-  const auto given = [&](const char* flag, auto& target, auto value) {
-    if (app.given(flag)) target = value;
-  };
-  given("--momentum", o.arguments.momentum, f.momentum);
-  given("--use_nesterov", o.arguments.nesterov, f.nesterov);
-  given("--beta1", o.arguments.beta1, f.beta1);
-  given("--beta2", o.arguments.beta2, f.beta2);
-  given("--epsilon", o.arguments.epsilon, f.epsilon);
-  given("--rms_rho", o.arguments.rho, f.rho);
-  given("--lars_trust", o.arguments.trust, f.trust);
+  refuse_unread(app, optimizer_flags(), "optimizer", optim::optimizer_named(o.optimizer));
+  refuse_unread(app, schedule_flags(), "schedule", optim::schedule_named(o.schedule));
+  for (const ArgumentFlag& flag : optimizer_flags())
+    if (app.given(flag.flag)) give(o.arguments, flag, f);
   o.decay_epochs = epochs(f.decay_epochs);
   if (o.schedule == "multi_step" && o.decay_epochs.empty()) {
     throw Error("--lr_schedule=multi_step needs --lr_decay_epochs, such as 30,60,90", ErrorKind::usage);

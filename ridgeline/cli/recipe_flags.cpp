@@ -12,6 +12,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/train/recipe/duration.h"
+#include "ridgeline/train/recipe/kept_settings.h"
 #include "ridgeline/train/recipe/options.h"
 #include "ridgeline/train/recipe/run_config.h"
 
@@ -198,6 +199,20 @@ void finish_evaluation_flags(const Command& app, train::Recipe& r) {
   r.log_dir.clear();
 }
 
+// One thing that is said in two ways.
+void refuse_both_ways(const Command& app, const train::Recipe& recipe) {
+  const auto says = [&](const train::RecipeOption& option) {
+    const std::string flag = fmt::format("--{}", option.name);
+    return app.given(flag) && (option.off.empty() || train::value_text(train::value_of(option, recipe)) != option.off);
+  };
+  for (const train::RecipeOption& option : train::recipe_options()) {
+    for (const train::OtherWay& way : option.instead_of) {
+      if (!way.refused.empty() && says(option) && says(*train::find_option(way.option)))
+        throw Error(std::string(way.refused), ErrorKind::usage);
+    }
+  }
+}
+
 }  // namespace
 
 data::BadSampleOptions finish_bad_samples(const Command& app, const train::RecipeArguments& f) {
@@ -222,12 +237,9 @@ train::Recipe finish_recipe(const Command& app, train::RecipeArguments& f) {
   train::Recipe& r = f.recipe;
   // Random pixels have no validation part.
   if (r.synthetic && !app.given("--mode") && f.mode == "train_and_evaluate") f.mode = "train";
-  if (r.crop_padding >= 0 && app.given("--min_area"))
-    throw Error("--min_area has no effect with --crop_padding: images are shifted, not cropped", ErrorKind::usage);
+  refuse_both_ways(app, r);
   r.mode = train::parse_mode(f.mode);
   if (r.mode == train::Mode::evaluate) finish_evaluation_flags(app, r);
-  if (app.given("--save_checkpoints_secs") && app.given("--save_checkpoints_steps"))
-    throw Error("--save_checkpoints_steps and --save_checkpoints_secs cannot both be given", ErrorKind::usage);
   r.label_base = data::parse_label_base(f.label_base);
   r.bad_samples = finish_bad_samples(app, f);
   r.model_options.init = f.alexnet_version;

@@ -1,39 +1,26 @@
 #include "ridgeline/cli/replaced_settings.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "ridgeline/cli/optimization_flags.h"
+#include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::cli {
 namespace {
 
-// Flags of one line say one thing, each in its way.
-struct Ways {
-  std::vector<std::string_view> flags;
-};
-const std::vector<Ways>& all_ways() {
-  static const std::vector<Ways> ways = {
-      {{"min_area", "crop_padding"}},
-      {{"save_checkpoints_steps", "save_checkpoints_secs"}},
-      {{"precision_mode", "precision_mode_v2", "amp_level"}},
-      {{"amp_level", "accelerate_train_mode"}},
-  };
-  return ways;
-}
-
 // Whether the word says something: the value that stands for nothing leaves the other way as it is.
 bool says(const std::vector<std::string>& words, std::string_view flag) {
   const std::string value = value_of(words, "--" + std::string(flag));
-  const bool off = flag == "crop_padding" && value == "-1";
-  return !value.empty() && !off;
+  const train::RecipeOption* option = train::find_option(flag);
+  return !value.empty() && (option == nullptr || value != option->off);
 }
 
 bool is_replaced(const std::string& setting, const std::vector<std::string>& words) {
-  for (const Ways& ways : all_ways()) {
-    if (std::find(ways.flags.begin(), ways.flags.end(), setting) == ways.flags.end()) continue;
-    for (const std::string_view other : ways.flags)
-      if (other != setting && says(words, other)) return true;
+  for (const train::RecipeOption& option : train::recipe_options()) {
+    for (const train::OtherWay& way : option.instead_of) {
+      if (setting == option.name && says(words, way.option)) return true;
+      if (setting == way.option && says(words, option.name)) return true;
+    }
   }
   return is_unread(setting, value_of(words, "--optimizer"), value_of(words, "--lr_schedule"));
 }

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <set>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/optim/optimizers.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"
 
@@ -29,6 +31,12 @@ TEST(RecipeOptions, EachHasANameAHelpAndAValueOfItsOwn) {
     EXPECT_TRUE(places.insert(place_of(option, arguments)).second) << option.name << " has the value of another";
     EXPECT_EQ(find_option(option.name), &option);
     for (const std::string_view alias : option.aliases) EXPECT_EQ(find_option(alias), &option) << alias;
+    const auto arguments_there = optim::optimizer_arguments();
+    EXPECT_TRUE(option.of_optimizer.empty() ||
+                std::any_of(arguments_there.begin(), arguments_there.end(),
+                            [&](const auto& row) { return row.name == option.of_optimizer; }))
+        << option.name;
+    for (const OtherWay& way : option.instead_of) EXPECT_NE(find_option(way.option), nullptr) << option.name;
   }
   for (const std::string& name : option_names()) EXPECT_TRUE(names.insert(name).second) << name << " comes twice";
   EXPECT_EQ(find_option("learning_rate"), nullptr);

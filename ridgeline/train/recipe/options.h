@@ -41,6 +41,13 @@ struct OptionGroup {
 };
 inline constexpr bool kInEvaluations = true;
 
+// An option that says the same thing in another way. What the command line says by one takes the place of what a preset
+// or a run configuration says by the other.
+struct OtherWay {
+  std::string_view option;
+  std::string_view refused = "";  // where the user says both: the Error; "": the run's own checks tell it
+};
+
 struct RecipeOption {
   std::string_view name;
   OptionGroup group;
@@ -53,6 +60,11 @@ struct RecipeOption {
   // Whether a value names a file or folder to be read: launch, whose ranks run elsewhere, hands on its full path.
   bool (*names_file)(std::string_view value) = nullptr;
   bool may_be_empty = false;  // a text: --name= says that there is none
+  std::vector<OtherWay> instead_of = {};
+  std::string_view off = "";  // the value by which it says nothing
+  // The argument of an optimizer (optim/optimizers.h) or a schedule (optim/schedules.h) that it gives. It is refused
+  // where the chosen one does not read it.
+  std::string_view of_optimizer = "", of_schedule = "";
 };
 // For options whose values are always paths.
 inline bool is_path(std::string_view /*value*/) { return true; }
