@@ -12,6 +12,7 @@
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/compile/run/eager.h"
 #include "ridgeline/graph/ir/trace.h"
+#include "ridgeline/graph/ir/traced_function.h"
 #include "ridgeline/nn/eager_gradients.h"
 
 // Layers, models, optimizers, schedules.
