@@ -24,7 +24,7 @@ struct ArgSpec {
   std::optional<Value> fallback = std::nullopt;  // absent: the argument is required
   std::vector<std::string> allowed = {};         // of a text argument; empty: any
   bool place = false;                            // where data lies: not part of the graph hash
-  bool part = false;                             // which rank reads: part of the hash of its rows alone
+  bool part = false;  // which rank reads, of as many as the argument in front says: in the hash of its rows alone
   // Hashes of graphs are kept in checkpoints, which stay good when an argument comes later or its fallback is changed:
   // hashes leave out the fallback of one that is `newer`, and have `hashed_fallback` in the place of today's.
   bool newer = false;
