@@ -20,7 +20,7 @@ inline std::vector<Row> rows_of(const Dataset& data) {
   for (std::int64_t i = 0; i < data.size(); ++i) {
     Row row;
     for (const NamedTensor& column : replay(batched, 0, static_cast<std::uint64_t>(i)).columns)
-      row[column.name] = column.values;
+      row[column.name] = column.tensor;
     rows.push_back(std::move(row));
   }
   return rows;

@@ -177,8 +177,8 @@ TEST(Replay, OneSampleAloneEqualsTheRuns) {
         EXPECT_EQ(sample.record, batch->records()[static_cast<std::size_t>(i)]);
         for (const NamedTensor& column : sample.columns) {
           const Tensor& in_batch = batch->column(column.name);
-          const std::size_t bytes = column.values.byte_size();
-          EXPECT_EQ(std::memcmp(column.values.raw(),
+          const std::size_t bytes = column.tensor.byte_size();
+          EXPECT_EQ(std::memcmp(column.tensor.raw(),
                                 static_cast<const char*>(in_batch.raw()) + static_cast<std::size_t>(i) * bytes, bytes),
                     0);
         }

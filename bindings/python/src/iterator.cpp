@@ -178,9 +178,9 @@ nb::object sample(const data::Replayer& replayer, std::uint64_t epoch, std::uint
   }
   if (!sample) return nb::none();
   nb::dict columns;
-  for (const data::NamedTensor& column : sample->columns) {
-    const nb::object value = to_numpy(column.values.clone());
-    const bool one = column.values.dtype() == DType::bytes && nb::len(value) == 1;
+  for (const NamedTensor& column : sample->columns) {
+    const nb::object value = to_numpy(column.tensor.clone());
+    const bool one = column.tensor.dtype() == DType::bytes && nb::len(value) == 1;
     columns[to_python(column.name)] = one ? nb::object(value[0]) : value;
   }
   return nb::make_tuple(columns, sample->record, to_python(sample->origin));

@@ -202,7 +202,7 @@ nb::object to_python(const data::Value& value) {
           return list;
         } else if constexpr (std::is_same_v<T, data::Tensors>) {
           nb::dict columns;
-          for (const data::NamedTensor& column : v) columns[to_python(column.name)] = to_numpy(column.values.clone());
+          for (const NamedTensor& column : v) columns[to_python(column.name)] = to_numpy(column.tensor.clone());
           return columns;
         } else {
           return nb::cast(v);

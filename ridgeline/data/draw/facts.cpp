@@ -34,7 +34,7 @@ std::string text_of(const Value& value) {
           return list(v, quoted);
         else if constexpr (std::is_same_v<T, Tensors>)
           return list(v, [](const NamedTensor& t) {
-            return fmt::format("{} {}{}", t.name, name_of(t.values.dtype()), t.values.shape().to_string());
+            return fmt::format("{} {}{}", t.name, name_of(t.tensor.dtype()), t.tensor.shape().to_string());
           });
         else if constexpr (std::is_same_v<T, Integers> || std::is_same_v<T, Reals>)
           return list(v, [](auto number) { return fmt::format("{}", number); });

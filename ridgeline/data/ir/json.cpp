@@ -41,18 +41,18 @@ json argument_json(const std::string& text, Form form) {
 
 json tensor_json(const NamedTensor& tensor, Form form) {
   json out{{"name", text_json(tensor.name, form)},
-           {"dtype", std::string(name_of(tensor.values.dtype()))},
-           {"shape", tensor.values.shape().dims()}};
+           {"dtype", std::string(name_of(tensor.tensor.dtype()))},
+           {"shape", tensor.tensor.shape().dims()}};
   // Of the bytes themselves a hash needs no text.
   const auto content = [&](std::string_view bytes) -> json {
     return form == Form::file ? json(to_base64(bytes)) : json(hash64(bytes));
   };
-  if (tensor.values.dtype() == DType::bytes) {
+  if (tensor.tensor.dtype() == DType::bytes) {
     json strings = json::array();
-    for (const std::string& s : tensor.values.string_values()) strings.push_back(content(s));
+    for (const std::string& s : tensor.tensor.string_values()) strings.push_back(content(s));
     out["base64"] = std::move(strings);
   } else {
-    out["base64"] = content({static_cast<const char*>(tensor.values.raw()), tensor.values.byte_size()});
+    out["base64"] = content({static_cast<const char*>(tensor.tensor.raw()), tensor.tensor.byte_size()});
   }
   return out;
 }
@@ -176,7 +176,7 @@ NamedTensor read_tensor(const json& value, const std::string& what) {
     for (std::string& s : strings) s = from_base64(s);
     if (shape != Shape{static_cast<std::int64_t>(strings.size())})
       throw Error(fmt::format("[data graph JSON] {} has another number of strings than its shape says", what));
-    out.values = Tensor::strings(std::move(strings));
+    out.tensor = Tensor::strings(std::move(strings));
     return out;
   }
   const std::string bytes = from_base64(text_member(value, what, "base64"));
@@ -192,8 +192,8 @@ NamedTensor read_tensor(const json& value, const std::string& what) {
   if (expected != bytes.size())
     throw Error(fmt::format("[data graph JSON] {} holds {} bytes, its shape {} needs another number", what,
                             bytes.size(), shape.to_string()));
-  out.values = Tensor(*dtype, shape);
-  if (!bytes.empty()) std::memcpy(out.values.raw(), bytes.data(), bytes.size());
+  out.tensor = Tensor(*dtype, shape);
+  if (!bytes.empty()) std::memcpy(out.tensor.raw(), bytes.data(), bytes.size());
   return out;
 }
 

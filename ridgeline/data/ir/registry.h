@@ -24,7 +24,7 @@ struct ArgSpec {
   std::optional<Value> fallback = std::nullopt;  // absent: the argument is required
   std::vector<std::string> allowed = {};         // of a text argument; empty: any
   bool place = false;                            // a path to data: not part of the graph hash
-  bool part = false;                             // which rank reads: part only of HashOf::part
+  bool part = false;  // which rank reads, of as many as the argument before it says: part only of HashOf::part
   // Hashes of graphs are kept in checkpoints and must stay valid when an argument is added or its fallback changes:
   // hashes leave out a `newer` argument that has its fallback, and use `hashed_fallback` in place of the present
   // fallback.

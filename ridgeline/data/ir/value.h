@@ -11,21 +11,14 @@
 #include <variant>
 #include <vector>
 
-#include "ridgeline/core/tensor.h"
+#include "ridgeline/core/named_tensor.h"
 
 namespace ridgeline::data {
-
-struct NamedTensor {
-  std::string name;
-  Tensor values;  // first extent: the samples
-};
-// Equal names, types, shapes and bytes.
-bool operator==(const NamedTensor& a, const NamedTensor& b);
 
 using Integers = std::vector<std::int64_t>;
 using Reals = std::vector<double>;
 using Texts = std::vector<std::string>;
-using Tensors = std::vector<NamedTensor>;
+using Tensors = std::vector<NamedTensor>;  // first extent of each: the samples
 using Value = std::variant<bool, std::int64_t, double, std::string, Integers, Reals, Texts, Tensors>;
 
 // The alternatives of Value, in its order.

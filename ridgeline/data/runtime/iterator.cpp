@@ -204,7 +204,7 @@ void Iterator::stop() { state_->running().stop(); }
 
 const Tensor& Sample::column(std::string_view name) const {
   for (const NamedTensor& c : columns) {
-    if (c.name == name) return c.values;
+    if (c.name == name) return c.tensor;
   }
   throw Error(fmt::format("[sample] no column '{}'", name));
 }

@@ -35,12 +35,12 @@ void check_columns(const Node& node) {
     if (column.name.empty() || !names.insert(column.name).second) {
       throw Error("[in_memory] column names must be different and not empty, '" + column.name + "' is not");
     }
-    if (column.values.shape().rank() == 0 || column.values.shape()[0] != columns[0].values.shape()[0]) {
+    if (column.tensor.shape().rank() == 0 || column.tensor.shape()[0] != columns[0].tensor.shape()[0]) {
       throw Error(fmt::format("[in_memory] column '{}' is {}, the first extent must be {} as in '{}'", column.name,
-                              column.values.shape().to_string(),
-                              columns[0].values.shape().rank() ? columns[0].values.shape()[0] : 0, columns[0].name));
+                              column.tensor.shape().to_string(),
+                              columns[0].tensor.shape().rank() ? columns[0].tensor.shape()[0] : 0, columns[0].name));
     }
-    if (column.values.dtype() == DType::bytes && column.values.shape().rank() != 1) {
+    if (column.tensor.dtype() == DType::bytes && column.tensor.shape().rank() != 1) {
       throw Error("[in_memory] column '" + column.name + "' of bytes must have one extent");
     }
   }
@@ -57,7 +57,7 @@ SourceEntry in_memory_source() {
       .open = open,
       .columns = [](const Node& node) { return std::optional(columns_as_schema(arg<Tensors>(node.args, "columns"))); },
       .records =
-          [](const Node& node) { return std::optional(arg<Tensors>(node.args, "columns")[0].values.shape()[0]); },
+          [](const Node& node) { return std::optional(arg<Tensors>(node.args, "columns")[0].tensor.shape()[0]); },
       .choose_columns = choose_columns};
 }
 

@@ -9,9 +9,9 @@ namespace ridgeline::data {
 Schema columns_as_schema(const Tensors& columns) {
   Schema schema;
   for (const NamedTensor& column : columns) {
-    const std::vector<std::int64_t>& dims = column.values.shape().dims();
+    const std::vector<std::int64_t>& dims = column.tensor.shape().dims();
     schema.push_back(
-        {column.name, column.values.dtype(), Shape(std::vector<std::int64_t>(dims.begin() + 1, dims.end()))});
+        {column.name, column.tensor.dtype(), Shape(std::vector<std::int64_t>(dims.begin() + 1, dims.end()))});
   }
   return schema;
 }
@@ -22,29 +22,29 @@ TensorSource::TensorSource(std::string name, Tensors columns, TensorFacts facts)
       schema_(columns_as_schema(columns_)),
       facts_(std::move(facts)) {
   for (const NamedTensor& column : columns_) {
-    const std::vector<std::int64_t>& dims = column.values.shape().dims();
-    rows_.push_back(dense_cell(nullptr, column.values.dtype(), schema_[rows_.size()].shape.dims()));
-    if (column.name == kLabelColumn && dims.size() == 1 && column.values.dtype() != DType::bytes &&
-        !is_floating(column.values.dtype())) {
+    const std::vector<std::int64_t>& dims = column.tensor.shape().dims();
+    rows_.push_back(dense_cell(nullptr, column.tensor.dtype(), schema_[rows_.size()].shape.dims()));
+    if (column.name == kLabelColumn && dims.size() == 1 && column.tensor.dtype() != DType::bytes &&
+        !is_floating(column.tensor.dtype())) {
       for (std::int64_t i = 0; i < dims[0]; ++i) {
-        num_classes_ = std::max(num_classes_, static_cast<std::int64_t>(column.values.at(i)) + 1);
+        num_classes_ = std::max(num_classes_, static_cast<std::int64_t>(column.tensor.at(i)) + 1);
       }
     }
   }
 }
 
-std::uint64_t TensorSource::size() const { return static_cast<std::uint64_t>(columns_[0].values.shape()[0]); }
+std::uint64_t TensorSource::size() const { return static_cast<std::uint64_t>(columns_[0].tensor.shape()[0]); }
 void TensorSource::read(std::uint64_t index, Record& record) const {
   RIDGELINE_CHECK(index < size(), "record outside the source");
   record.objects.clear();
   record.cells.clear();
   for (const NamedTensor& column : columns_) {
-    if (column.values.dtype() == DType::bytes) {
-      const std::string& bytes = column.values.string_values()[index];
+    if (column.tensor.dtype() == DType::bytes) {
+      const std::string& bytes = column.tensor.string_values()[index];
       record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
     } else {
       Cell cell = rows_[record.cells.size()];
-      cell.data = static_cast<const std::uint8_t*>(column.values.raw()) + index * cell.bytes;
+      cell.data = static_cast<const std::uint8_t*>(column.tensor.raw()) + index * cell.bytes;
       record.cells.push_back(cell);
     }
   }
@@ -52,8 +52,8 @@ void TensorSource::read(std::uint64_t index, Record& record) const {
 
 void TensorSource::prefetch(std::uint64_t index) const {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (columns_[i].values.dtype() != DType::bytes)
-      __builtin_prefetch(static_cast<const std::uint8_t*>(columns_[i].values.raw()) + index * rows_[i].bytes);
+    if (columns_[i].tensor.dtype() != DType::bytes)
+      __builtin_prefetch(static_cast<const std::uint8_t*>(columns_[i].tensor.raw()) + index * rows_[i].bytes);
   }
 }
 

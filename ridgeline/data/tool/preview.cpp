@@ -96,8 +96,8 @@ image::Image decoded(const std::string& bytes) { return image::decode(as_bytes(b
 std::string caption_of(const Sample& sample, std::uint64_t index, const std::vector<std::string>& class_names) {
   std::string text = fmt::format("#{}", index);
   for (const NamedTensor& column : sample.columns) {
-    if (column.name != kLabelColumn || column.values.dtype() == DType::bytes || column.values.elements() != 1) continue;
-    const auto label = static_cast<std::int64_t>(column.values.at(0));
+    if (column.name != kLabelColumn || column.tensor.dtype() == DType::bytes || column.tensor.elements() != 1) continue;
+    const auto label = static_cast<std::int64_t>(column.tensor.at(0));
     const bool named = label >= 0 && static_cast<std::size_t>(label) < class_names.size();
     text += named ? " " + class_names[static_cast<std::size_t>(label)] : fmt::format(" {}", label);
   }

@@ -12,14 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ridgeline/core/tensor.h"
+#include "ridgeline/core/named_tensor.h"
 
 namespace ridgeline {
-
-struct NamedTensor {
-  std::string name;
-  Tensor tensor;
-};
 
 // A file, read and fully checked on opening: header bounds, duplicate keys, types, shapes against sizes, overlaps,
 // gaps, truncation. Errors: "[safetensors] FILE: ...". Immutable: any thread may read.
