@@ -88,8 +88,17 @@ env "${variables[@]}" PATH="$PWD/$venv/bin:$PATH" "$venv/bin/pip" wheel --disabl
   { tail -n 30 "$work/log" >&2; die "the wheel does not build (whole log: $work/log)"; }
 # Shared libraries of the system go into the wheel, under names that clash with nobody's. A portable wheel has none: what
 # is not in every system of its kind is refused.
-PATH=$PWD/$venv/bin:$PATH "$venv/bin/auditwheel" repair "${platform[@]}" --wheel-dir "$work/repaired" "$work"/raw/*.whl \
-  >"$work/log" 2>&1 || { tail -n 10 "$work/log" >&2; die "auditwheel refuses the wheel"; }
+# auditwheel offers the platforms of the machine that it runs on; a wheel for another one is repaired as if on that.
+audit() {
+  PATH=$PWD/$venv/bin:$PATH "$venv/bin/python" -c '
+import platform, sys
+machine = sys.argv.pop(1)
+platform.machine = lambda: machine
+from auditwheel.main import main
+sys.exit(main())' "${portable:-$(uname -m)}" "$@"
+}
+audit repair "${platform[@]}" --wheel-dir "$work/repaired" "$work"/raw/*.whl >"$work/log" 2>&1 ||
+  { tail -n 10 "$work/log" >&2; die "auditwheel refuses the wheel"; }
 if [[ -n $portable ]]; then
   extension=$(unzip -Z1 "$work"/repaired/*.whl 'ridgeline/_core*.so')
   libraries=(--linked "$build/package/$extension.libraries")
