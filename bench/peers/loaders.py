@@ -6,9 +6,11 @@ LOADER: ridgeline (this package's DataLoader), engine (the same graph in build/r
 torch (torchvision on PIL images), torch-tensors (torchvision v2 on tensors), dali (CPU, antialias; workload plain only).
 WORKLOAD: plain, jitter, randaug, trivial, blur, eval, or cifar (DIR holds small images). DIR holds class folders of JPEGs.
 Batches of 128, f32; all pixels but DALI's are torchvision's. With samples of other schemas, for ridgeline and torch:
-floats (plain, float targets), dicts (plain, a dict of the picture, boxes, a text and numbers), computed (Python computes a
-signal of 64 KiB, 1 ms of work, in as many processes on both sides) and tables (rows that cost almost nothing: what the way
-from process to process costs).
+floats (plain, float targets), dicts (plain, a dict of the picture, boxes, a text and numbers), detection (pictures with
+eight boxes: RandomIoUCrop, flip, 320x320; lists, batches of 32), segmentation (pictures with a mask, a PNG: a random
+resized crop to 224 and flip of both; batches of 32), computed (Python computes a signal of 64 KiB, 1 ms of work, in as many
+processes on both sides) and tables (rows that cost almost nothing: what the way from process to process costs). The masks
+of segmentation lie in a folder `masks` beside DIR, named as the photos.
 
 `first`: images a second in the first epoch, from its third batch on. `later`: in later ones, median of three times
 `images`. For loaders that keep nothing from epoch to epoch, and for the engine, the two are one number. Start-up is in
@@ -29,8 +31,11 @@ PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "build" / "ridgeline"
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 BATCH = 128
 LOADERS = ("ridgeline", "engine", "torch", "torch-tensors", "dali")
-WORKLOADS = ("plain", "jitter", "randaug", "trivial", "blur", "eval", "cifar", "floats", "dicts", "computed", "tables")
 COMPUTED = ("computed", "tables")  # by Python alone
+JOINT = ("detection", "segmentation")  # pictures and what moves with them
+OTHERS = ("floats", "dicts", *JOINT, *COMPUTED)  # samples that are no pairs of picture and class
+WORKLOADS = ("plain", "jitter", "randaug", "trivial", "blur", "eval", "cifar", *OTHERS)
+BATCHES = {"detection": 32, "segmentation": 32}  # all else has BATCH
 
 
 def steps(workload, t, tensors):
@@ -81,6 +86,61 @@ class Dicts:
                 "weight": i / 7}
 
 
+class Joint:
+    """A photo, and boxes (detection) or a mask (segmentation) as tv_tensors. Encoded, the picture is left to the loader."""
+
+    def __init__(self, directory, kind, transform, encoded):
+        from PIL import Image
+
+        self.files = sorted(map(str, pathlib.Path(directory).glob("*/*")))
+        self.kind, self.transform, self.encoded = kind, transform, encoded
+        self.masks = pathlib.Path(directory).parent / "masks"
+        sizes = {}  # of the photos behind the links
+        for file in map(os.path.realpath, self.files):
+            if file not in sizes:
+                with Image.open(file) as image:
+                    sizes[file] = image.size
+        self.sizes = [sizes[os.path.realpath(file)] for file in self.files]
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, i):
+        import torch
+        from PIL import Image
+        from torchvision import tv_tensors
+
+        width, height = self.sizes[i]
+        if self.kind == "detection":
+            corners = torch.rand(8, 2, 2).sort(1).values * torch.tensor([width, height])
+            target = {"boxes": tv_tensors.BoundingBoxes(corners.reshape(8, 4), format="XYXY", canvas_size=(height, width)),
+                      "labels": torch.arange(8)}
+        else:
+            mask = Image.open(self.masks / pathlib.Path(os.path.realpath(self.files[i])).with_suffix(".png").name)
+            target = tv_tensors.Mask(mask)
+        if self.encoded:
+            with open(self.files[i], "rb") as file:
+                return file.read(), target
+        with Image.open(self.files[i]) as image:
+            sample = image.convert("RGB"), target
+        return self.transform(*sample)
+
+
+def joint_transform(kind):
+    import torch
+    from torchvision.transforms import v2
+
+    end = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+    if kind == "detection":
+        return v2.Compose([v2.RandomIoUCrop(), v2.RandomHorizontalFlip(), v2.Resize((320, 320)), *end,
+                           v2.SanitizeBoundingBoxes()])
+    return v2.Compose([v2.RandomResizedCrop(224), v2.RandomHorizontalFlip(), *end, v2.Normalize(MEAN, STD)])
+
+
+def lists(samples):
+    return tuple(zip(*samples))
+
+
 class Computed:
     """Signals that NumPy computes in about a millisecond; or, without work, rows of a table."""
 
@@ -106,6 +166,9 @@ def other_data(directory, workload, encoded):
     """The data set of a workload whose samples are no pairs of picture and class, and its transform."""
     if workload in COMPUTED:
         return Computed(workload == "computed"), None
+    if workload in JOINT:
+        transform = joint_transform(workload)
+        return Joint(directory, workload, transform, encoded), transform
     folder = torchvision_data(directory, workload, False)
     if workload == "floats":
         folder.target_transform = lambda label: label / 7
@@ -117,11 +180,11 @@ def other_data(directory, workload, encoded):
 def loader_of(directory, workload, workers):
     from ridgeline.data import DataLoader
 
-    if workload in ("floats", "dicts", *COMPUTED):
+    if workload in OTHERS:
         dataset, transform = other_data(directory, workload, True)
         given = {} if workload in COMPUTED else {"drop_last": True}
-        return DataLoader(dataset, BATCH, shuffle=True, num_workers=workers, persistent_workers=True,
-                          transform=transform if workload == "dicts" else None, **given)
+        return DataLoader(dataset, BATCHES.get(workload, BATCH), shuffle=True, num_workers=workers, persistent_workers=True,
+                          transform=transform, collate_fn=lists if workload == "detection" else None, **given)
     return DataLoader(torchvision_data(directory, workload, False), BATCH, shuffle=True, drop_last=True,
                       num_workers=workers)
 
@@ -154,13 +217,14 @@ def torch(directory, workload, workers, tensors):
     import torch
 
     torch.set_num_threads(1)
-    if workload in ("floats", "dicts", *COMPUTED):
+    if workload in OTHERS:
         data, _ = other_data(directory, workload, False)
     else:
         data = torchvision_data(directory, workload, tensors)
     # One epoch that is long enough: workers are started once.
     endless = torch.utils.data.RandomSampler(data, replacement=True, num_samples=10**7)
-    loader = torch.utils.data.DataLoader(data, BATCH, sampler=endless, num_workers=workers, drop_last=True,
+    loader = torch.utils.data.DataLoader(data, BATCHES.get(workload, BATCH), sampler=endless, num_workers=workers,
+                                         drop_last=True, collate_fn=lists if workload == "detection" else None,
                                          worker_init_fn=lambda _: torch.set_num_threads(1))
     yield from map(rows_of, loader)
 

@@ -4,18 +4,25 @@
 #     RIDGELINE_TORCH_PYTHON=... [RIDGELINE_DALI_PYTHON=...] bench/peers/loaders.sh DIR [WORKLOAD ...]
 #
 # DIR holds class folders of JPEGs; each file is listed COPIES (32) times through links, so that one epoch is long. The
-# workload cifar gets images of 32x32 made from them. WORKLOADs: all of loaders.py's by default. The environment of
-# RIDGELINE_TORCH_PYTHON has torch, torchvision, and this package from scripts/wheel.sh. floats and dicts are samples of
-# other schemas, computed and tables what Python computes in processes on both sides. PyTorch runs with one and with
-# two workers, the better one counts. build/ridgeline, where it is built, runs the graph of `plain` without Python. Two
-# cores.
+# workload cifar gets images of 32x32 made from them, segmentation masks of their sizes. WORKLOADs: all of loaders.py's by
+# default, or `samples`: what people have besides pictures and classes (plain floats detection segmentation dicts computed
+# tables, 5 minutes). The environment of RIDGELINE_TORCH_PYTHON has torch, torchvision, and this package from
+# scripts/wheel.sh. computed and tables are what Python computes, in processes on both sides. CORES (2): this package runs
+# on so many, PyTorch with half as many workers and with as many, of which the better counts. LESS=32 runs a 32nd of the
+# images, to see that all of it runs. build/ridgeline, where it is built, runs the graph of `plain` without Python.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 photos=$(realpath "${1:?the folder with class folders}")
 shift
 python=${RIDGELINE_TORCH_PYTHON:?an interpreter with torch, torchvision and ridgeline}
-workloads=("$@")
-((${#workloads[@]})) || workloads=(plain jitter randaug trivial blur eval cifar floats dicts computed tables)
+pictures=(plain jitter randaug trivial blur eval cifar)
+samples=(floats dicts detection segmentation computed tables)
+case ${1:-} in
+  "") workloads=("${pictures[@]}" "${samples[@]}") ;;
+  samples) workloads=(plain "${samples[@]}") ;;
+  *) workloads=("$@") ;;
+esac
+cores=${CORES:-2}
 work=${WORK:-$(mktemp -d)}
 [[ -n ${WORK:-} ]] || trap 'rm -rf "$work"' EXIT
 if [[ ! -d $work/photos ]]; then
@@ -23,11 +30,16 @@ if [[ ! -d $work/photos ]]; then
 import os, pathlib, sys
 from PIL import Image
 photos, work, copies = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3])
+(work / "masks").mkdir(parents=True)
 for file in sorted(photos.glob("*/*")):
     for kind in ("photos", "small"):
         (work / kind / file.parent.name).mkdir(parents=True, exist_ok=True)
     small = work / "small" / file.parent.name / f"{file.stem}.png"
-    Image.open(file).convert("RGB").resize((32, 32)).save(small)
+    image = Image.open(file).convert("RGB")
+    image.resize((32, 32)).save(small)
+    # As a mask: regions, which the photo's brightness tells.
+    image.convert("L").resize((24, 24)).point(lambda v: v // 16).resize(image.size, Image.NEAREST).save(
+        work / "masks" / f"{file.stem}.png")
     for copy in range(copies):
         (work / "photos" / file.parent.name / f"{file.stem}_{copy}.jpg").symlink_to(file)
         if copy:
@@ -40,7 +52,7 @@ one() {  # LOADER WORKLOAD WORKERS [IMAGES]
   [[ $1 == dali ]] && interpreter=$RIDGELINE_DALI_PYTHON
   [[ $2 == cifar ]] && directory=$work/small
   rm -rf "$work/cache"  # JPEG indices of an earlier run would make its first epoch a later one
-  XDG_CACHE_HOME=$work/cache taskset -c 0,1 "$interpreter" bench/peers/loaders.py "$1" "$2" "$directory" --workers "$3" --images "$4" \
+  XDG_CACHE_HOME=$work/cache taskset -c "0-$((cores - 1))" "$interpreter" bench/peers/loaders.py "$1" "$2" "$directory" --workers "$3" --images "$4" \
     2>"$work/error" | grep '^{' || { echo "$1 $2 failed:" >&2; tail -n 2 "$work/error" >&2; }
 }
 : >"$work/rows"
@@ -52,13 +64,17 @@ for workload in "${workloads[@]}"; do
     tables) images=393216 ;;
     *) images=3072 ;;
   esac
-  one ridgeline "$workload" 2 "$images" >>"$work/rows"
-  case $workload in computed | tables) one ridgeline "$workload" 1 "$images" >>"$work/rows" ;; esac  # the better counts
-  if [[ $workload == plain && -x build/ridgeline ]]; then one engine plain 2 "$images" >>"$work/rows"; fi
+  images=$((images * cores / 2 / ${LESS:-1}))
+  half=$(((cores + 1) / 2))
+  one ridgeline "$workload" "$cores" "$images" >>"$work/rows"
+  case $workload in computed | tables) one ridgeline "$workload" "$half" "$images" >>"$work/rows" ;; esac  # the better counts
+  if [[ $workload == plain && -x build/ridgeline ]]; then one engine plain "$cores" "$images" >>"$work/rows"; fi
   for loader in torch torch-tensors; do
-    case $workload in cifar | floats | dicts | computed | tables) [[ $loader == torch-tensors ]] && continue ;; esac
-    for workers in 1 2; do one "$loader" "$workload" "$workers" "$((images / 6))" >>"$work/rows"; done
+    case $workload in cifar | floats | dicts | detection | segmentation | computed | tables)
+      [[ $loader == torch-tensors ]] && continue ;;
+    esac
+    for workers in "$half" "$cores"; do one "$loader" "$workload" "$workers" "$((images / 6))" >>"$work/rows"; done
   done
-  if [[ $workload == plain && -n ${RIDGELINE_DALI_PYTHON:-} ]]; then one dali plain 2 "$images" >>"$work/rows"; fi
+  if [[ $workload == plain && -n ${RIDGELINE_DALI_PYTHON:-} ]]; then one dali plain "$cores" "$images" >>"$work/rows"; fi
 done
 python3 bench/peers/loader_table.py "$work/rows"
