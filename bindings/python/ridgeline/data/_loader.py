@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import types
 import warnings
 
 from .._core import ArgumentError
@@ -302,8 +303,9 @@ class DataLoader:
     def __bool__(self) -> bool:
         return True
 
-    # DataLoader[...] in annotations, as PyTorch's
-    __class_getitem__ = classmethod(type(list[int]))
+    def __class_getitem__(cls: Any, item: Any) -> Any:
+        """DataLoader[...] in annotations, as PyTorch's."""
+        return types.GenericAlias(cls, item)
 
     def __len__(self) -> int:
         if self._size is None:
