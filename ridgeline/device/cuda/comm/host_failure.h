@@ -1,7 +1,7 @@
 // ridgeline/device/cuda/comm/host_failure.h
 //
-// A failure of work that a stream waited for, of the host or of other ranks: it cannot be thrown on the driver's thread,
-// so it is kept for the next wait. Any thread.
+// A failure of work that a stream waited for, of the host or of other ranks: it cannot be thrown on the driver's
+// thread, so it is kept for the next wait. Any thread.
 #pragma once
 
 #include <atomic>
