@@ -9,12 +9,13 @@
 namespace ridgeline::comm {
 namespace {
 
-TEST(KilledRanks, AreNamedByAllOthersAtAnyMoment) {
+// Rounds with a victim that is killed within that time. A rank that has named it ends, too, and must not be named.
+void kill_within(std::chrono::microseconds most, int rounds) {
   std::mt19937 random(std::random_device{}());
-  for (int round = 0; round < kills(10); ++round) {
+  for (int round = 0; round < rounds; ++round) {
     const int size = 2 + static_cast<int>(random() % 3),
               victim = static_cast<int>(random() % static_cast<unsigned>(size));
-    const std::chrono::microseconds moment(random() % 60'000);
+    const std::chrono::microseconds moment(random() % static_cast<unsigned>(most.count()));
     const std::vector<std::string> messages = run_processes(size, [&](Communicator& c) {
       if (c.rank() == victim) kill_this_process_after(moment);
       exchange_for_ever(c);
@@ -30,6 +31,10 @@ TEST(KilledRanks, AreNamedByAllOthersAtAnyMoment) {
     }
   }
 }
+
+TEST(KilledRanks, AreNamedByAllOthersAtAnyMoment) { kill_within(std::chrono::milliseconds(60), kills(10)); }
+
+TEST(KilledRanks, AreNamedByAllOthersWhileTheseStillMeet) { kill_within(std::chrono::microseconds(400), kills(20)); }
 
 }  // namespace
 }  // namespace ridgeline::comm

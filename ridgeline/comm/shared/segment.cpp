@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "ridgeline/comm/peer_processes.h"
+#include "ridgeline/comm/shared/wait.h"
 #include "ridgeline/core/error.h"
 
 namespace ridgeline::comm {
@@ -32,6 +33,17 @@ std::uint64_t draw_token() {
 
 // False also for a zombie: a rank that has ended but was not waited for yet, as those that mpirun killed.
 bool is_alive(std::int32_t process) { return process > 0 && !PeerProcesses({process}).has_ended(0); }
+
+// Why the ranks do not meet, when the process of `rank` has ended. A rank that finds this out ends, too: so that others
+// do not name it instead, the first end is recorded.
+std::string first_end(SharedHeader& header, int rank, std::int32_t process) {
+  const std::string end = fmt::format("rank {} (process {}) has ended before all ranks had come", rank, process);
+  report_failure(header, rank, end);
+  // Another rank may be writing its reason, or have ended while it did.
+  for (int look = 0; look < 100 && header.failed.load(std::memory_order_acquire) < 0; ++look)
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  return header.failed.load(std::memory_order_acquire) >= 0 ? header.reason : end;
+}
 
 }  // namespace
 
@@ -125,8 +137,7 @@ void SharedSegment::meet(int rank, std::chrono::steady_clock::time_point until, 
     for (int r = 0; r < size_; ++r) {
       const std::int32_t process = header_->ranks[r].process.load();
       if (process == 0) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", r);
-      if (process != 0 && !is_alive(process))
-        throw Error(fmt::format("[ranks] rank {} (process {}) has ended before all ranks had come", r, process));
+      if (process != 0 && !is_alive(process)) throw Error("[ranks] " + first_end(*header_, r, process));
     }
     if (missing.empty()) return;
     if (std::chrono::steady_clock::now() > until)
