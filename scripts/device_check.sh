@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Tries the CUDA device out on this machine's card, in about six minutes: scripts/device_check.sh [--recording] [STAGE...]
+# Tries the CUDA device out on this machine's card, each stage within a limit: scripts/device_check.sh [--recording] [STAGE...]
 # Takes build-cuda (make cuda), or the folder RIDGELINE_BUILD names. The report is rewritten after each line:
 # ${RIDGELINE_REPORT:-device_check.txt}. With --recording it runs on the driver for machines without a card.
 # RIDGELINE_CIFAR10 names a folder of CIFAR-10's images (train/CLASS/*, test/CLASS/*): five epochs are trained there on
-# the card and on the CPU, which takes two minutes more on 16 cores.
+# the card and on the CPU.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$(realpath -m "${RIDGELINE_BUILD:-$here/build-cuda}")

@@ -1,9 +1,12 @@
 #include "ridgeline/core/physical_cores.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/threads.h"
@@ -48,9 +51,14 @@ TEST_F(PhysicalCores, WhatTheSystemSaysNothingOfIsACoreOfItsOwn) {
   EXPECT_EQ(physical_cores({}, root_), 0);
 }
 
-TEST_F(PhysicalCores, OfThisMachineAreWhatATeamHas) {
-  EXPECT_GE(compute_threads(), 1);
-  EXPECT_LE(compute_threads(), available_cores());
+TEST_F(PhysicalCores, OfThisProcessAreTheMostThatATeamTakesByItself) {
+  cpu_set_t set;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
+  std::vector<int> processors;
+  for (int number = 0; number < CPU_SETSIZE; ++number) {
+    if (CPU_ISSET(number, &set)) processors.push_back(number);
+  }
+  EXPECT_LE(compute_threads(), physical_cores(processors, ""));
 }
 
 }  // namespace
