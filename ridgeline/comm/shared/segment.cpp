@@ -135,11 +135,13 @@ void SharedSegment::meet(int rank, std::chrono::steady_clock::time_point until, 
     if (watch) watch();  // first: who ended first is known there
     std::string missing;
     for (int r = 0; r < size_; ++r) {
+      if (header_->ranks[r].process.load() == 0) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", r);
+    }
+    if (missing.empty()) return;  // one that has ended since then may have been done; the next call tells
+    for (int r = 0; r < size_; ++r) {
       const std::int32_t process = header_->ranks[r].process.load();
-      if (process == 0) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", r);
       if (process != 0 && !is_alive(process)) throw Error("[ranks] " + first_end(*header_, r, process));
     }
-    if (missing.empty()) return;
     if (std::chrono::steady_clock::now() > until)
       throw Error(
           fmt::format("[ranks] rank {} waited in vain for rank {} of {} (HCCL_CONNECT_TIMEOUT)", rank, missing, size_));

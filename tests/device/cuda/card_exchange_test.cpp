@@ -11,6 +11,7 @@
 #include "ridgeline/device/cuda/comm/card_exchange.h"
 #include "ridgeline/device/cuda/comm/exchange_watch.h"
 #include "tests/comm/ranks.h"
+#include "tests/device/cuda/driver_support.h"
 #include "tests/device/cuda/exchange_problem.h"
 #include "tests/device/cuda/nccl_stand_in.h"
 #include "tests/device/cuda/op_support.h"
@@ -60,10 +61,8 @@ std::unique_ptr<nccl::Communicator> stand_in_communicator(const NcclStandIn& ncc
   nccl::UniqueId id{};
   if (ranks.rank() == 0) nccl.functions().check(nccl.functions().unique_id(&id), "ncclGetUniqueId");
   ranks.broadcast(&id, sizeof id);
-  return std::make_unique<nccl::Communicator>(nccl.functions(), ranks.size(), ranks.rank(), id, [&ranks] {
-    const auto why = ranks.failure();
-    return why ? "[ranks] " + *why : std::string();
-  });
+  return std::make_unique<nccl::Communicator>(nccl.functions(), ranks.size(), ranks.rank(), id,
+                                              [&ranks] { return trouble_of(ranks); });
 }
 
 std::vector<int> numbers_to(int size) {
@@ -291,6 +290,43 @@ TEST(CardExchangeFaults, ARankThatGivesUpDoesNotWaitForItsOwnKernels) {
   });
   EXPECT_THAT(ends, ElementsAre("[ranks] rank 1 gave up: it stopped", "[ranks] rank 1 gave up: it stopped"));
   EXPECT_EQ(nccl.live(), 0);
+}
+
+// As MPI's after a rank of its world is gone.
+class RanksThatCannotBeAsked final : public comm::Communicator {
+ public:
+  RanksThatCannotBeAsked() : Communicator(0, 2) {}
+  void abort(const std::string&) override {}
+  std::optional<std::string> failure() override { throw Error("[ranks] MPI: MPI_Test: a process failed"); }
+
+ protected:
+  void do_all_reduce(void*, std::int64_t, DType, comm::Reduction) override {}
+  void do_reduce_scatter(const void*, void*, std::int64_t, DType, comm::Reduction) override {}
+  void do_all_gather(const void*, void*, std::int64_t) override {}
+  void do_broadcast(void*, std::int64_t, int) override {}
+  void do_all_to_all(const void*, void*, std::int64_t) override {}
+  void do_send(const void*, std::int64_t, int) override {}
+  void do_receive(void*, std::int64_t, int) override {}
+  void do_barrier() override {}
+  std::shared_ptr<void> do_allocate(std::int64_t) override { return nullptr; }
+  std::unique_ptr<comm::Communicator> do_group(const std::vector<int>&, int) override { return nullptr; }
+};
+
+// The watch asks on a thread of its own, where an error would end the process.
+TEST(CardExchangeFaults, RanksThatCannotBeAskedAreOfNoMoreUse) {
+  NcclStandIn nccl;
+  RanksThatCannotBeAsked ranks;
+  HostFailure failure;
+  nccl::UniqueId id{};
+  nccl.functions().check(nccl.functions().unique_id(&id), "ncclGetUniqueId");
+  auto alone = std::make_unique<nccl::Communicator>(nccl.functions(), 1, 0, id, [&] { return trouble_of(ranks); });
+  {
+    ExchangeWatch watch(std::chrono::milliseconds(1));
+    watch.add(std::make_shared<CardGroup>(ranks, std::vector{0}, failure, std::move(alone)));
+    while (!failure.there()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(error_of([&] { failure.tell(); }), "[ranks] MPI: MPI_Test: a process failed");
+  EXPECT_EQ(nccl.aborted(), 1);
 }
 
 }  // namespace

@@ -112,10 +112,7 @@ std::shared_ptr<CardGroup> CardExchanges::agree(comm::Communicator& ranks, const
     if (place == 0) nccl.check(nccl.unique_id(&id), "ncclGetUniqueId");
     tell_id(ranks, members, id);
     made = std::make_unique<nccl::Communicator>(nccl, static_cast<int>(members.size()), place, id,
-                                                [&ranks]() -> std::string {
-                                                  const auto why = ranks.failure();
-                                                  return why ? "[ranks] " + *why : "";
-                                                });
+                                                [&ranks] { return trouble_of(ranks); });
   }
   say_once("ranks exchange from card to card" +
            (made ? " by NCCL " + nccl::Functions::text_of(own.version) : std::string(", on the recording driver")));

@@ -47,6 +47,15 @@ std::vector<Placed> placed(std::span<const CardMove> moves, Touch touch, std::ve
 
 }  // namespace
 
+std::string trouble_of(comm::Communicator& ranks) {
+  try {
+    const std::optional<std::string> why = ranks.failure();
+    return why ? "[ranks] " + *why : "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 CardGroup::CardGroup(comm::Communicator& ranks, std::vector<int> members, HostFailure& failure,
                      std::unique_ptr<nccl::Communicator> nccl)
     : ranks_(ranks), members_(std::move(members)), failure_(failure), nccl_(std::move(nccl)) {
@@ -59,11 +68,10 @@ int CardGroup::place_of(int rank) const {
   return static_cast<int>(found - members_.begin());
 }
 
-const std::string& CardGroup::name(int rank) const { return ranks_.name(members_[static_cast<std::size_t>(rank)]); }
-
 std::string CardGroup::trouble() const {
-  if (const std::optional<std::string> why = ranks_.failure()) return "[ranks] " + *why;
-  return nccl_ ? nccl_->error() : "";
+  std::string why = trouble_of(ranks_);
+  if (why.empty() && nccl_) why = nccl_->error();
+  return why;
 }
 
 void CardGroup::give_up(const std::string& why) {

@@ -24,6 +24,10 @@ struct CardMove {
   std::size_t bytes = 0;
 };
 
+// Why these ranks are of no more use, "" where they are; where they cannot even be asked, why not. From any thread,
+// also one on which nobody could catch an error.
+std::string trouble_of(comm::Communicator& ranks);
+
 class CardGroup {
  public:
   // `members`: the ranks of `ranks` that are in it, in order. All of both lists outlive it. Null for `nccl`: the
@@ -54,7 +58,6 @@ class CardGroup {
   std::string trouble() const;
   // Ends what is under way; what is exchanged later is an Error that says why. From any thread.
   void give_up(const std::string& why);
-  const std::string& name(int rank) const;
   HostFailure& failure() const { return failure_; }
 
  private:

@@ -93,8 +93,9 @@ std::string beside_the_cpu(CudaDevice& device, comm::Communicator& ranks, const 
 
 // A thread and a card a rank. The bytes a second of an all_reduce, of rank 0.
 void run_rank(int rank, int size, const std::string& name, std::string& problem, double& seconds, std::size_t bytes) {
-  const auto ranks = comm::shared_communicator({.name = name, .rank = rank, .size = size});
+  std::unique_ptr<comm::Communicator> ranks;
   try {
+    ranks = comm::shared_communicator({.name = name, .rank = rank, .size = size});
     CudaDevice device(std::make_shared<Context>(start_driver(open_driver()), rank),
                       {.name = fmt::format("cuda:{}", rank),
                        .promise = {.bits = Reproducibility::portable},
@@ -104,7 +105,8 @@ void run_rank(int rank, int size, const std::string& name, std::string& problem,
       if (rule.between_two) continue;
       for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
         for (const std::int64_t each : {1, 1001, 100'000}) {
-          if (problem.empty()) problem = beside_the_cpu(device, *ranks, rule, type, each * size);
+          const std::string wrong = beside_the_cpu(device, *ranks, rule, type, each * size);
+          if (!wrong.empty()) throw Error(wrong);  // the others would wait for this rank
         }
       }
     }
@@ -124,7 +126,7 @@ void run_rank(int rank, int size, const std::string& name, std::string& problem,
     seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / kTimes;
   } catch (const std::exception& error) {
     problem = error.what();
-    ranks->abort(problem);
+    if (ranks) ranks->abort(problem);
   }
 }
 
