@@ -140,7 +140,9 @@ void SharedSegment::meet(int rank, std::chrono::steady_clock::time_point until, 
     if (missing.empty()) return;  // one that has ended since then may have been done; the next call tells
     for (int r = 0; r < size_; ++r) {
       const std::int32_t process = header_->ranks[r].process.load();
-      if (process != 0 && !is_alive(process)) throw Error("[ranks] " + first_end(*header_, r, process));
+      // One that has left has met all others since they were counted above.
+      if (process == 0 || is_alive(process) || header_->ranks[r].left.load(std::memory_order_acquire) != 0) continue;
+      throw Error("[ranks] " + first_end(*header_, r, process));
     }
     if (std::chrono::steady_clock::now() > until)
       throw Error(
