@@ -112,7 +112,7 @@ int launch_command(const Words& words) {
   if (!app.parse({words.begin(), dashes})) return 0;
   if (dashes == words.end() || dashes + 1 == words.end())
     throw Error(
-        "launch: no command behind --, such as: ridgeline launch --ranks 2 -- train --data_dir=DIR, or no program",
+        "launch: no command behind -- and no program, such as: ridgeline launch --ranks 2 -- train --data_dir=DIR",
         ErrorKind::usage);
 
   const std::vector<std::string> behind(dashes + 1, words.end());

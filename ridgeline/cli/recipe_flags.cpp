@@ -202,8 +202,8 @@ void finish_evaluation_flags(const Command& app, train::Recipe& r) {
 // One thing that is said in two ways.
 void refuse_both_ways(const Command& app, const train::Recipe& recipe) {
   const auto says = [&](const train::RecipeOption& option) {
-    const std::string flag = fmt::format("--{}", option.name);
-    return app.given(flag) && (option.off.empty() || train::value_text(train::value_of(option, recipe)) != option.off);
+    return app.given(fmt::format("--{}", option.name)) &&
+           !train::is_off(option, train::value_text(train::value_of(option, recipe)));
   };
   for (const train::RecipeOption& option : train::recipe_options()) {
     for (const train::OtherWay& way : option.instead_of) {

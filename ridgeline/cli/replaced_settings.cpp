@@ -12,7 +12,7 @@ namespace {
 bool says(const std::vector<std::string>& words, std::string_view flag) {
   const std::string value = value_of(words, "--" + std::string(flag));
   const train::RecipeOption* option = train::find_option(flag);
-  return !value.empty() && (option == nullptr || value != option->off);
+  return !value.empty() && (option == nullptr || !train::is_off(*option, value));
 }
 
 bool is_replaced(const std::string& setting, const std::vector<std::string>& words) {

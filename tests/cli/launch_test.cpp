@@ -327,6 +327,15 @@ TEST(LaunchCommand, AProgramOfOnesOwnRunsInThisFolderAndItsFirstRankIsShown) {
   EXPECT_TRUE(is_regular_file(folder + "/own_0") && is_regular_file(folder + "/own_1"));
 }
 
+TEST(LaunchCommand, AProgramWhoseReaderIsGoneIsStoppedHoweverEarlyThatIs) {
+  const std::string folder = testing::temporary_directory();
+  testing::run_shell(
+      "cd " + folder + " && " + testing::program() +
+      " launch --results=unread -- sh -c 'for i in $(seq 100); do echo $i; sleep 0.1; done' | head -n 1");
+  const std::string log = read_file(folder + "/unread/1p/0/train_0.log");
+  EXPECT_TRUE(log.ends_with("turing train fail\n")) << log;
+}
+
 TEST(LaunchCommand, AProgramThatTrainsLeavesTheBytesOfOneRank) {
   const std::string example = testing::examples_directory() + "/example_train_resumed";
   const std::string folder = testing::temporary_directory();

@@ -110,6 +110,10 @@ TEST(Presets, AreReplacedByFlagsThatSayTheSameInAnotherWay) {
   without("--preset=resnet20_cifar --optimizer=adam", "--momentum");
   without("--preset=resnet18 --lr_schedule=cosine", "--lr_decay_epochs");
   EXPECT_NE(preset_line("--preset=resnet18 --lr_schedule=multi_step").find("--lr_decay_epochs"), std::string::npos);
+  write_file_atomically(root + ".yaml", "save_checkpoints_steps: 7\n");
+  const std::string steps = "--preset=" + root + ".yaml --save_checkpoints_secs=";
+  without(steps + "60", "--save_checkpoints_steps");
+  EXPECT_NE(preset_line(steps + "0.0").find("--save_checkpoints_steps=7"), std::string::npos) << "0.0 is off as 0 is";
 }
 
 TEST(Benchmark, WritesKeysAndValues) {

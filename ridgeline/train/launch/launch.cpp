@@ -80,12 +80,22 @@ pid_t start(const PlannedRank& rank, std::vector<std::string> command) {
   CPU_ZERO(&cores);
   for (const int core : rank.cores) CPU_SET(core, &cores);
   const std::vector<char*> words = pointers_to(command), entries = pointers_to(environment);
+  const auto refuse = [&] { throw Error(fmt::format("[launch] cannot start {}: {}", rank.name, ::strerror(errno))); };
+  int starting[2];  // closed when the program begins
+  if (::pipe2(starting, O_CLOEXEC) != 0) refuse();
   const pid_t own = ::getpid();
   const pid_t child = ::fork();
-  if (child < 0) throw Error(fmt::format("[launch] cannot start {}: {}", rank.name, ::strerror(errno)));
   if (child == 0)
     become(rank, const_cast<char**>(words.data()), const_cast<char**>(entries.data()),
            rank.cores.empty() ? nullptr : &cores, own);
+  const int fork_error = errno;
+  ::close(starting[1]);
+  // Until then the child has this process's handlers, which would take a request to stop and end nothing.
+  char none = 0;
+  if (child > 0) (void)!::read(starting[0], &none, 1);
+  ::close(starting[0]);
+  errno = fork_error;
+  if (child < 0) refuse();
   return child;
 }
 
@@ -181,7 +191,7 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
     int status = 0;
     if (running.take_ended(index, status)) {
       if (first && index == 0) {
-        first->show();
+        first->show_rest();
         first.reset();
       }
       RankEnd& end = ends[index];

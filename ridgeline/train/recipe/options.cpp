@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/train/recipe/kept_settings.h"
@@ -83,6 +84,12 @@ std::vector<std::string> option_names() {
     names.insert(names.end(), option.aliases.begin(), option.aliases.end());
   }
   return names;
+}
+
+bool is_off(const RecipeOption& option, std::string_view value) {
+  double number = 0;
+  const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  return option.off && error == std::errc() && rest == value.data() + value.size() && number == *option.off;
 }
 
 void check_ranges(const Recipe& recipe) {

@@ -62,7 +62,7 @@ struct RecipeOption {
   bool (*names_file)(std::string_view value) = nullptr;
   bool may_be_empty = false;  // for a text: --name= means none
   std::vector<OtherWay> instead_of = {};
-  std::string_view off = "";  // the value that sets nothing
+  std::optional<double> off = std::nullopt;  // the number that sets nothing
   // The argument of an optimizer (optim/optimizers.h) or a schedule (optim/schedules.h) that it gives. It is refused if
   // the chosen one does not read it.
   std::string_view of_optimizer = "", of_schedule = "";
@@ -81,6 +81,8 @@ std::span<const RecipeOption> recipe_options();
 const RecipeOption* find_option(std::string_view name);
 // With aliases.
 std::vector<std::string> option_names();
+// Whether a value, as a flag gives it, is the number that sets nothing.
+bool is_off(const RecipeOption& option, std::string_view value);
 
 // An Error (usage) "--lr=-1 is out of range (allowed: 0 to 1000000)" for the first number that is out of range.
 void check_ranges(const Recipe& recipe);

@@ -66,7 +66,7 @@ std::vector<RecipeOption> data_options() {
        .verdict = verdict::defines(),
        .range = {"-1 (off) to 1024", -1, 1024},
        .instead_of = {{"min_area", "--min_area has no effect with --crop_padding: images are shifted, not cropped"}},
-       .off = "-1"},
+       .off = -1},
       {"augment", group,
        "automatic augmentation of training images, behind the crop: " + joined_names(data::augment_table()),
        [](A& a) -> std::string& { return a.recipe.augment; }, verdict::defines()},

@@ -84,7 +84,7 @@ std::vector<RecipeOption> run_options_of_recipe() {
        .range = {"0 (off) or more", 0, 1e9, false, true},
        .instead_of = {{"save_checkpoints_steps",
                        "--save_checkpoints_steps and --save_checkpoints_secs cannot both be given"}},
-       .off = "0"},
+       .off = 0},
       {"max_time", group,
        fmt::format("end the run in time, with a checkpoint, so that its process is over after so long and the same "
                    "command goes on: {}; exit code 130",
