@@ -7,7 +7,7 @@ last bit of a float stays albumentations' own: colours, blurs, warps, noise.
 
 from __future__ import annotations
 
-from ._chain import Untranslatable, _ours, flatten
+from ._steps import Untranslatable, flatten, one, ours
 
 # By cv2's numbers: they are part of its interface, and albumentations holds nothing else. INTER_CUBIC is another level
 # here and there from one version of OpenCV to the next.
@@ -29,7 +29,7 @@ class AlbumentationsChain:
 
     def finished(self):
         if self.stage == "float":
-            return [*self.made, _ours("Normalize", mean=[0.0] * self.channels, std=[1.0] * self.channels)]
+            return [*self.made, ours("Normalize", mean=[0.0] * self.channels, std=[1.0] * self.channels)]
         return list(self.made)
 
     def add(self, step, behind=()):
@@ -60,10 +60,10 @@ class AlbumentationsChain:
             return
         if (self.size, self.stage, self.tensor) != before[1:]:
             raise Untranslatable(step, f"p={step.p}, and pictures without it have another size or type")
-        self.made[before[0]:] = [_ours("RandomApply", operations=[_one(self.made[before[0]:])], p=step.p)]
+        self.made[before[0]:] = [ours("RandomApply", operations=[one(self.made[before[0]:])], p=step.p)]
 
     def put(self, name, **args):
-        self.made.append(_ours(name, **args))
+        self.made.append(ours(name, **args))
 
     def pixels(self, step):
         if self.stage != "pixels":
@@ -105,7 +105,7 @@ class AlbumentationsChain:
         if len(sizes) > 1:
             raise Untranslatable(step, "what it chooses from leaves different sizes")
         self.size = sizes.pop()
-        self.put("RandomChoice", operations=[_one(inner.made) for inner in branches], weights=weights)
+        self.put("RandomChoice", operations=[one(inner.made) for inner in branches], weights=weights)
 
     def _Compose(self, step):
         self.pixels(step)
@@ -243,11 +243,11 @@ class AlbumentationsChain:
 
     def _RandomRotate90(self, step):
         self.square(step)
-        self.put("RandomChoice", operations=[_one(_turned(way)) for way in ("as it is", "90", "180", "270")])
+        self.put("RandomChoice", operations=[one(_turned(way)) for way in ("as it is", "90", "180", "270")])
 
     def _D4(self, step):
         self.square(step)
-        self.put("RandomChoice", operations=[_one(_turned(way)) for way in _WAYS])
+        self.put("RandomChoice", operations=[one(_turned(way)) for way in _WAYS])
 
     _SquareSymmetry = _D4
 
@@ -263,7 +263,7 @@ class AlbumentationsChain:
         if isinstance(bits, list):
             raise Untranslatable(step, "num_bits are for each channel apart")
         least, most = bits if isinstance(bits, tuple) else (bits, bits)
-        each = [_ours("Posterize", bits=n) for n in range(least, most + 1)]
+        each = [ours("Posterize", bits=n) for n in range(least, most + 1)]
         self.put("RandomChoice", operations=each)
 
     def _Solarize(self, step):
@@ -291,11 +291,4 @@ _WAYS = {
 
 def _turned(way):
     """One of the eight ways to lay a square, as transforms."""
-    return [_ours(name, **args) for name, args in _WAYS[way]]
-
-
-def _one(made):
-    """As one transform; the engine's Compose holds at least one."""
-    if not made:
-        return _ours("RandomHorizontalFlip", p=0.0)
-    return made[0] if len(made) == 1 else _ours("Compose", operations=made)
+    return [ours(name, **args) for name, args in _WAYS[way]]
