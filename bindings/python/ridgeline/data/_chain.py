@@ -377,7 +377,7 @@ class Chain:
     # ---- transforms made of others
 
     def _RandomApply(self, step):
-        self.put(step, "RandomApply", operations=self._inner(step), p=step.p)
+        self.put(step, "RandomApply", operations=[one(self._inner(step))], p=step.p)
 
     def _RandomChoice(self, step):
         weights = getattr(step, "p", None)
