@@ -99,11 +99,11 @@ class DataLoader:
                  bad_sample_budget: int = 1000, quarantine: str | os.PathLike[str] = '', memory_limit: int = 0,
                  jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike[str] | None = None,
                  jpeg_index_disk: int = 4 << 30) -> None:
-        from ._steps import flatten, steered_by_boxes
         from ._collate import Options
         from ._joint import InPython, prepared
         from ._own_transform import NotOnePicture, say, settled
         from ._pictures import Pictures
+        from ._steps import flatten, steered_by_boxes
 
         output = _world() if output is None else output
         _one_of("output", output, ("torch", "numpy"))
