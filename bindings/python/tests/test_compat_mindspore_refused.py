@@ -43,7 +43,9 @@ class Refused(Usual):
                 (lambda: context.set_context(nonsense=1), "no key 'nonsense'"),
                 (lambda: context.set_context(enable_profiling=True), "--trace"),
                 (lambda: context.set_auto_parallel_context(parallel_mode="auto_parallel"), "share out the rows; models are divided"),
-                (lambda: context.set_auto_parallel_context(device_num=8), "allowed: 1"),
+                (lambda: context.set_auto_parallel_context(device_num=8), "the launcher says it: python -m ridgeline launch "
+                 "--ranks N -- train.py (allowed: 1)"),
+                (lambda: context.set_context(device_id=1), "the card of its own number"),
                 (lambda: Model(network, amp_level="O2"), "'optimizer' can not be None when set 'amp_level'"),
                 (lambda: Model(network, nonsense=1), "'loss_scale_manager' or 'keep_batchnorm_fp32', but got 'nonsense'"),
                 (lambda: Model(network, nn.SoftmaxCrossEntropyWithLogits(True)), "reduction='none'"),
@@ -122,7 +124,7 @@ class Refused(Usual):
             self.assertEqual((management.get_rank(), management.get_group_size()), (3, 8))
             context.set_auto_parallel_context(device_num=8, global_rank=3, gradients_mean=True)
             self.assertEqual(context.get_auto_parallel_context("device_num"), 8)
-            with self.assertRaisesRegex(ValueError, "gradients_mean=False"):
+            with self.assertRaisesRegex(ValueError, "gradients_mean=False.*ranks average their gradients"):
                 context.set_auto_parallel_context(gradients_mean=False)
         with unittest.mock.patch.dict(os.environ, {"RANK_SIZE": "8"}):
             with self.assertRaisesRegex(rl.ArgumentError, "RANK_ID"):
