@@ -126,6 +126,10 @@ class Refused(Usual):
             self.assertEqual(context.get_auto_parallel_context("device_num"), 8)
             with self.assertRaisesRegex(ValueError, "gradients_mean=False.*ranks average their gradients"):
                 context.set_auto_parallel_context(gradients_mean=False)
+        of_mpirun = {"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
+                     "OMPI_COMM_WORLD_LOCAL_RANK": "1"}  # two machines
+        with unittest.mock.patch.dict(os.environ, of_mpirun):
+            self.assertEqual((management.get_rank(), management.get_local_rank()), (3, 1))
         with unittest.mock.patch.dict(os.environ, {"RANK_SIZE": "8"}):
             with self.assertRaisesRegex(rl.ArgumentError, "RANK_ID"):
                 management.init()
