@@ -20,20 +20,22 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
 
-from_sdist=0
-if [[ ${1:-} == --from-sdist ]]; then from_sdist=1; shift; fi
-portable=
-if [[ ${1:-} == --manylinux ]]; then
-  portable=x86_64
+from_sdist=0 develop=0 portable='' interpreter=python3
+while (($#)); do
+  case $1 in
+    --from-sdist) from_sdist=1 ;;
+    --develop) develop=1 ;;
+    --manylinux)
+      portable=x86_64
+      if [[ ${2:-} == x86_64 || ${2:-} == aarch64 ]]; then portable=$2; shift; fi
+      ;;
+    -*) die "scripts/wheel.sh: unknown flag $1 (allowed: --manylinux, --from-sdist, --develop)" ;;
+    *) interpreter=$1 ;;
+  esac
   shift
-  if [[ ${1:-} == x86_64 || ${1:-} == aarch64 ]]; then portable=$1; shift; fi
-fi
-develop=0
-if [[ ${1:-} == --develop ]]; then develop=1; shift; fi
-if [[ -n $portable ]] && ((from_sdist || develop)); then
-  die "scripts/wheel.sh: --manylinux makes a wheel of the checkout; it goes with neither --from-sdist nor --develop"
-fi
-interpreter=${1:-python3}
+done
+((from_sdist + develop + (${#portable} > 0) <= 1)) ||
+  die "scripts/wheel.sh: one of --manylinux, --from-sdist and --develop is meant"
 begin=$SECONDS
 version=$("$interpreter" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || die "no interpreter $interpreter"
 "$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "Python $version: 3.11 or later is needed"

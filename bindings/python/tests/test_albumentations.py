@@ -160,6 +160,15 @@ class Albumentations(Folder):
         with self.assertRaisesRegex(ridgeline.ArgumentError, "albumentations moves bboxes .* let the data set call it"):
             DataLoader(self.dir, 4, transform=chain)
 
+    def test_a_class_of_ones_own_with_the_name_of_one_of_its_is_not_taken_for_that(self):
+        class InvertImg(A.ImageOnlyTransform):
+            def apply(self, img, **params):
+                return img // 2
+
+        for step in (InvertImg(p=1), A.OneOf([InvertImg()], p=1), A.Sequential([InvertImg(p=1)], p=1)):
+            with self.assertRaisesRegex(ridgeline.ArgumentError, "InvertImg cannot be translated: the engine has no"):
+                data.from_torchvision(A.Compose([step]))
+
     def test_who_asks_for_an_error_gets_it(self):
         with self.assertRaisesRegex(ridgeline.ArgumentError, "albumentations' GaussianBlur cannot be translated"):
             DataLoader(self.dir, 4, transform=A.Compose([A.GaussianBlur()]), untranslatable="error")

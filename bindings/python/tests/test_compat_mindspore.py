@@ -1,13 +1,9 @@
-"""MindSpore's names: Cells, Model, callbacks, files, and what is refused."""
+"""MindSpore's names: Cells, Model, callbacks and files."""
 
-import contextlib
-import io
 import os
 import pathlib
-import pkgutil
 import re
 import unittest
-import unittest.mock
 import warnings
 
 import numpy as np
@@ -16,63 +12,18 @@ import ridgeline as rl
 import ridgeline.compat.mindspore as ms
 import ridgeline.compat.mindspore.dataset as de
 import ridgeline.compat.mindspore.nn as nn
-from ridgeline.compat.mindspore import Tensor, context, ops
+from ridgeline.compat.mindspore import Tensor, context
 from ridgeline.compat.mindspore.common import initializer, set_seed
 from ridgeline.compat.mindspore.train import callback as callbacks
 from ridgeline.compat.mindspore.train.loss_scale_manager import DynamicLossScaleManager, FixedLossScaleManager
 from ridgeline.compat.mindspore.train.model import Model
-from training_support import Folders, points
+from compat_support import Network, Usual, data_of, images, model_of
+from training_support import points
 
 try:
     import torch
 except ImportError:
     torch = None
-
-class Network(nn.Cell):
-    """What tests train: images [N,3,8,8]."""
-
-    def __init__(self):
-        super().__init__()
-        self.conv = nn.Conv2d(3, 4, 3, stride=2, pad_mode="same", has_bias=True)
-        self.norm = nn.BatchNorm2d(4)
-        self.pool = nn.MaxPool2d(2, 2)
-        self.scale = ms.Parameter(Tensor(np.full((1, 4, 1, 1), 1.5), ms.float32), name="scale")
-        self.fc = nn.Dense(16, 5)
-
-    def construct(self, x):
-        x = ops.relu(self.norm(self.conv(x))) * self.scale
-        return self.fc(self.pool(x).reshape(x.shape[0], -1))
-
-
-def images(rows=24, classes=5):
-    rng = np.random.default_rng(4)
-    return {"image": rng.normal(size=(rows, 3, 8, 8)).astype(np.float32),
-            "label": (np.arange(rows) % classes).astype(np.int32)}
-
-
-def data_of(arrays, batch=4, shuffle=False):
-    return de.NumpySlicesDataset(arrays, shuffle=shuffle).batch(batch, drop_remainder=True)
-
-
-def model_of(network, rate=0.05, **settings):
-    loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
-    return Model(network, loss, nn.Momentum(network.trainable_params(), rate, 0.9), **settings)
-
-
-class Usual(Folders):
-    """With the context as a program begins, and what is printed."""
-
-    def setUp(self):
-        super().setUp()
-        context._warned.clear()
-        self.addCleanup(context.set_context, mode=context.GRAPH_MODE, device_target="CPU", save_graphs=False)
-        set_seed(1)
-
-    def printed(self, call):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            call()
-        return out.getvalue().splitlines()
 
 
 @unittest.skipIf(torch is None, "no PyTorch")
@@ -394,209 +345,6 @@ class Files(Usual):
             ms.load_checkpoint(self.path("mine.ckpt"))
         with self.assertRaisesRegex(RuntimeError, "same shape"):
             ms.load_param_into_net(Network(), {"fc.bias": ms.Parameter(np.zeros(4), name="fc.bias")})
-
-
-class Functions(Usual):
-    def setUp(self):
-        super().setUp()
-        self.addCleanup(context.set_context, mode=context.GRAPH_MODE)
-
-    def test_ms_function_is_a_graph_of_tensors_with_the_numbers_of_pynative_mode(self):
-        calls = []
-
-        @ms.ms_function
-        def scaled(x, y):
-            calls.append(type(x).__name__)
-            return ms.ops.exp(x) * y + x, y
-
-        x, y = ms.Tensor(np.linspace(-1, 1, 6), ms.float32), ms.Tensor(np.arange(6), ms.float32)
-        first, same = scaled(x, y)
-        self.assertEqual((type(first).__name__, first.dtype), ("Tensor", ms.float32))
-        np.testing.assert_allclose(first.asnumpy(), np.exp(x.asnumpy()) * y.asnumpy() + x.asnumpy(), rtol=1e-6)
-        np.testing.assert_array_equal(same.asnumpy(), y.asnumpy())
-        scaled(y, x)
-        self.assertEqual(calls, ["GraphTensor"])  # one graph for both
-        context.set_context(mode=context.PYNATIVE_MODE)
-        np.testing.assert_array_equal(scaled(x, y)[0].asnumpy(), first.asnumpy())
-        self.assertEqual(len(calls), 2)
-
-    def test_ops_and_primitives_are_there_in_functions_in_the_order_of_the_script(self):
-        x = np.linspace(-2, 2, 48, dtype=np.float32).reshape(2, 3, 2, 4)
-        shares = np.exp(x) / np.exp(x).sum(1, keepdims=True)
-        for mode in (context.GRAPH_MODE, context.PYNATIVE_MODE):
-            context.set_context(mode=mode)
-            for function, expected in (
-                    (ops.relu, np.maximum(x, 0)), (ops.ReLU6(), np.clip(x, 0, 6)), (ops.Tanh(), np.tanh(x)),
-                    (ops.sigmoid, 1 / (1 + np.exp(-x))), (ops.silu, x / (1 + np.exp(-x))), (ops.Softmax(axis=1), shares),
-                    (ops.ReduceMean(keep_dims=True), x.mean(keepdims=True)),
-                    (lambda v: ops.ReduceSum()(v, (0, 2)), x.sum((0, 2))),
-                    (lambda v: ops.Concat(1)((v, v)), np.concatenate((x, x), 1)),
-                    (lambda v: ops.Transpose()(v, (1, 0, 3, 2)), x.transpose(1, 0, 3, 2)),
-                    (lambda v: v * np.float32(2), 2 * x)):
-                found = ms.ms_function(lambda v: function(v))(Tensor(x)).asnumpy()
-                np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-        for call, told in ((lambda: ops.relu(Tensor(x)), "under ms_function"), (lambda: ops.exp(2.0), "the number 2.0"),
-                           (lambda: ops.add(1, 2), "the number 2.0")):
-            with self.assertRaisesRegex(TypeError, told):
-                call()
-
-    def test_python_goes_by_numbers_in_pynative_mode_alone(self):
-        @ms.jit
-        def halved(x):
-            return x * 0.5 if x.sum() > 3 else x
-
-        x = ms.Tensor([1, 2, 3], ms.float32)
-        with self.assertRaisesRegex(Exception, "test_compat_mindspore.py"):
-            halved(x)
-        context.set_context(mode=context.PYNATIVE_MODE)
-        np.testing.assert_array_equal(halved(x).asnumpy(), [0.5, 1, 1.5])
-
-    def test_grad_is_of_the_sum_by_one_argument_or_several(self):
-        def product(x, y):
-            return x * x * y
-
-        x, y = ms.Tensor([1, 2, 3], ms.float32), ms.Tensor([4, 5, 6], ms.float32)
-        np.testing.assert_array_equal(ms.grad(product)(x, y).asnumpy(), [8, 20, 36])
-        by_x, by_y = ms.grad(ms.ms_function(product), grad_position=(0, 1))(x, y)
-        np.testing.assert_array_equal(by_x.asnumpy(), [8, 20, 36])
-        np.testing.assert_array_equal(by_y.asnumpy(), [1, 4, 9])
-        with self.assertRaisesRegex(TypeError, "Model"):
-            ms.grad(nn.ReLU())
-
-    def test_grad_operation_is_by_the_first_argument_or_by_all_of_a_weighted_sum(self):
-        def product(x, y):
-            return x * x * y
-
-        def numbers(found):
-            return [f.asnumpy().tolist() for f in found] if isinstance(found, tuple) else found.asnumpy().tolist()
-
-        x, y = ms.Tensor([1, 2, 3], ms.float32), ms.Tensor([4, 5, 6], ms.float32)
-        weights = ms.Tensor([1, 10, 100], ms.float32)
-        for mode in (context.GRAPH_MODE, context.PYNATIVE_MODE):
-            context.set_context(mode=mode)
-            for function in (product, ms.ms_function(product)):
-                self.assertEqual(numbers(ops.GradOperation()(function)(x, y)), [8, 20, 36])
-                self.assertEqual(numbers(ops.GradOperation(get_all=True)(function)(x, y)), [[8, 20, 36], [1, 4, 9]])
-                self.assertEqual(numbers(ops.GradOperation(sens_param=True)(function)(x, y, weights)), [8, 200, 3600])
-                self.assertEqual(numbers(ops.GradOperation(get_all=True, sens_param=True)(function)(x, y, weights)),
-                                 [[8, 200, 3600], [1, 40, 900]])
-        self.assertEqual(numbers(ops.composite.GradOperation(True)(ops.relu)(x)), [[1, 1, 1]])
-        for call, told in ((lambda: ops.GradOperation(get_by_list=True), "Model"),
-                           (lambda: ops.GradOperation()(product, weights=()), "Model")):
-            with self.assertRaisesRegex(ValueError, told):
-                call()
-        with self.assertRaisesRegex(TypeError, "Model"):
-            ops.GradOperation(sens_param=True)(nn.ReLU())
-
-
-class Refused(Usual):
-    def test_what_is_not_there_is_refused_by_name_with_what_to_use(self):
-        for statement, told in (
-                ("from ridgeline.compat.mindspore.nn import LSTM", "nn has no LSTM"),
-                ("from ridgeline.compat.mindspore import value_and_grad", "ridgeline.value_and_grad"),
-                ("from ridgeline.compat.mindspore.train.callback import SummaryCollector", "metrics.jsonl"),
-                ("from ridgeline.compat.mindspore.dataset import MindDataset", "ridgeline.data has sources"),
-                ("from ridgeline.compat.mindspore.dataset.vision.c_transforms import RandomRotation",
-                 "ridgeline.data.RandomRotation"),
-                ("from ridgeline.compat.mindspore.ops import operations as P; P.TopK", "ridgeline.graph")):
-            with self.subTest(statement), self.assertRaisesRegex(ImportError, told):
-                exec(statement, {})
-        with self.assertRaises(AttributeError):
-            nn.Nonsense
-
-    def test_arguments_that_cannot_be_honoured_are_refused(self):
-        network = Network()
-        for call, told in (
-                (lambda: context.set_context(device_target="Ascend"), "allowed: CPU, GPU"),
-                (lambda: context.set_context(mode=2), "'mode'"),
-                (lambda: context.set_context(nonsense=1), "no key 'nonsense'"),
-                (lambda: context.set_context(enable_profiling=True), "--trace"),
-                (lambda: context.set_auto_parallel_context(parallel_mode="auto_parallel"), "share out the rows; models are divided"),
-                (lambda: context.set_auto_parallel_context(device_num=8), "allowed: 1"),
-                (lambda: Model(network, amp_level="O2"), "'optimizer' can not be None when set 'amp_level'"),
-                (lambda: Model(network, nonsense=1), "'loss_scale_manager' or 'keep_batchnorm_fp32', but got 'nonsense'"),
-                (lambda: Model(network, nn.SoftmaxCrossEntropyWithLogits(True)), "reduction='none'"),
-                (lambda: model_of(network).train(0, data_of(images())), "'epoch' must be positive, but got 0"),
-                (lambda: model_of(network).train(1, data_of(images()), sink_size=0),
-                 "'sink_size' must be -1 or positive, but got 0"),
-                (lambda: callbacks.CheckpointConfig(0, 0, 0, 0), "can't be all 0"),
-                (lambda: callbacks.CheckpointConfig(save_checkpoint_steps=-1), "must be >= 0, but got -1"),
-                (lambda: callbacks.CheckpointConfig(async_save=True), "async_save"),
-                (lambda: callbacks.ModelCheckpoint("a/b"), "without '/'"),
-                (lambda: nn.SGD(network.trainable_params(), nesterov=True), "momentum must be positive"),
-                (lambda: nn.SGD(network.trainable_params(), float("nan")), "must be >= 0, but got nan"),
-                (lambda: nn.SGD([{"params": [network.scale]}, {"params": [network.scale]}]), "scale is in two groups"),
-                (lambda: nn.Conv2d(3, 4, 3, group=0), "group=0"),
-                (lambda: de.RandomSampler(shuffle=True), "shuffle"),
-                (lambda: de.PKSampler(2, class_column="kind"), "class_column"),
-                (lambda: de.NumpySlicesDataset({"a": [1.0], "b": [2.0]}, ["c"]), "2 columns of data have 1 names"),
-                (lambda: callbacks.LossMonitor(-1), "'per_print_times' must be int and >= 0, but got -1"),
-                (lambda: nn.Conv2d(3, 4, 3, pad_mode="full"), "allowed: same, valid, pad"),
-                (lambda: nn.BatchNorm2d(4, affine=False), "affine"),
-                (lambda: set_seed(-1), "must be >= 0")):
-            with self.subTest(told), self.assertRaisesRegex(ValueError, re.escape(told)):
-                call()
-
-    def test_hooks_of_ones_own_on_a_monitor_are_refused_and_not_left_out(self):
-        class Mine(callbacks.LossMonitor):
-            def step_end(self, run_context):
-                """Never called."""
-
-        self.assertIsInstance(Mine(), callbacks.Callback)
-        with self.assertRaisesRegex(TypeError, "Mine has step_end of its own.*derive from Callback"):
-            model_of(Network()).train(1, data_of(images()), Mine(), dataset_sink_mode=False)
-        for call in (lambda: callbacks.TimeMonitor("6"), lambda: callbacks.CheckpointConfig(save_checkpoint_steps="6")):
-            with self.assertRaisesRegex(TypeError, "must be int, but got '6'"):
-                call()
-
-    def test_what_refusals_point_to_is_there(self):
-        texts = [path.read_text() for path in pathlib.Path(ms.__file__).parent.rglob("*.py")]
-        texts += de.vision.c_transforms.REFUSED.values()
-        names = {name for text in texts for name in re.findall(r"\bridgeline(?:\.\w+)+", text)}
-        self.assertLessEqual({"ridgeline.data.RandomRotation", "ridgeline.optim.Lars", "ridgeline.value_and_grad"}, names)
-        for name in sorted(names):
-            try:
-                pkgutil.resolve_name(name)
-            except (ImportError, AttributeError):
-                self.fail(f"{name} is not there")
-
-    def test_a_dataset_of_another_model_and_columns_that_do_not_fit_are_refused(self):
-        data = data_of(images())
-        model_of(Network()).train(1, data, dataset_sink_mode=False)
-        with self.assertRaisesRegex(RuntimeError, "had been used in other model"):
-            model_of(Network()).train(1, data, dataset_sink_mode=False)
-        three = data_of({**images(), "more": np.zeros((24, 1), np.float32)})
-        with self.assertRaisesRegex(ValueError, "must have 2 columns.*has 3"):
-            model_of(Network()).train(1, three, dataset_sink_mode=False)
-        with self.assertRaisesRegex(ValueError, "in_channels=16"):
-            model_of(Network()).predict(Tensor(np.zeros((1, 3, 32, 32), np.float32)))
-
-    def test_numbers_of_a_value_in_construct_are_refused(self):
-        class Wrong(nn.Cell):
-            def construct(self, x):
-                return x if x.mean() > 0 else -x
-
-        with self.assertRaisesRegex(rl.ArgumentError, "where.*test_compat_mindspore.py"):
-            Wrong()(Tensor(np.ones((2, 3), np.float32)))
-
-    def test_communication_is_what_the_launcher_says(self):
-        from ridgeline.compat.mindspore.communication import management
-
-        management.release()
-        with self.assertRaisesRegex(RuntimeError, "call init"):
-            management.get_rank()
-        management.init("nccl")
-        self.assertEqual((management.get_rank(), management.get_group_size()), (0, 1))
-        with unittest.mock.patch.dict(os.environ, {"RANK_SIZE": "8", "RANK_ID": "3"}):
-            self.assertEqual((management.get_rank(), management.get_group_size()), (3, 8))
-            context.set_auto_parallel_context(device_num=8, global_rank=3, gradients_mean=True)
-            self.assertEqual(context.get_auto_parallel_context("device_num"), 8)
-            with self.assertRaisesRegex(ValueError, "gradients_mean=False"):
-                context.set_auto_parallel_context(gradients_mean=False)
-        with unittest.mock.patch.dict(os.environ, {"RANK_SIZE": "8"}):
-            with self.assertRaisesRegex(rl.ArgumentError, "RANK_ID"):
-                management.init()
-        context.reset_auto_parallel_context()
 
 
 if __name__ == "__main__":

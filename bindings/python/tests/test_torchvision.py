@@ -161,6 +161,21 @@ class Bits(unittest.TestCase):
             expected = t(Image.fromarray(pixels[i, :, :, 0])).numpy()
             self.assertLess(np.abs(got.sample(0, i)["image"].transpose(2, 0, 1) - expected).max(), 1e-6)
 
+    def test_a_choice_may_be_to_do_nothing(self):
+        pixels = np.random.default_rng(0).integers(0, 256, (32, 5, 7, 3), dtype=np.uint8)
+        flip, invert = v2.RandomHorizontalFlip(1.0), v2.RandomInvert(1.0)
+        for t, allowed in ((v2.RandomChoice([v2.Identity(), flip]), lambda x: [x, x[:, ::-1]]),
+                           (v2.RandomOrder([v2.Identity(), invert]), lambda x: [255 - x]),
+                           (v2.RandomApply([v2.Identity()]), lambda x: [x])):
+            with self.subTest(str(t)):
+                got = data.Replayer(data.InMemory({"image": pixels}).map(*data.from_torchvision(v2.Compose([t]))))
+                seen = set()
+                for i, x in enumerate(pixels):
+                    equal = [(got.sample(0, i)["image"] == y).all() for y in allowed(x)]
+                    self.assertEqual(sum(equal), 1)
+                    seen.add(equal.index(True))
+                self.assertEqual(len(seen), len(allowed(pixels[0])))
+
 
 class Chains(unittest.TestCase):
     def translated(self, *steps):

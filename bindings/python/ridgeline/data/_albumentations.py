@@ -7,7 +7,7 @@ last bit of a float stays albumentations' own: colours, blurs, warps, noise.
 
 from __future__ import annotations
 
-from ._chain import Untranslatable, _ours, flatten
+from ._steps import Untranslatable, fill_of, flatten, is_albumentations, one, ours
 
 # By cv2's numbers: they are part of its interface, and albumentations holds nothing else. INTER_CUBIC is another level
 # here and there from one version of OpenCV to the next.
@@ -29,13 +29,11 @@ class AlbumentationsChain:
 
     def finished(self):
         if self.stage == "float":
-            return [*self.made, _ours("Normalize", mean=[0.0] * self.channels, std=[1.0] * self.channels)]
+            return [*self.made, ours("Normalize", mean=[0.0] * self.channels, std=[1.0] * self.channels)]
         return list(self.made)
 
     def add(self, step, behind=()):
-        rule = getattr(self, "_" + type(step).__name__, None)
-        if rule is None or not type(step).__module__.startswith("albumentations."):
-            raise Untranslatable(step, "the engine has none with its pixels")
+        rule = self.rule_of(step)
         if self.tensor:
             raise Untranslatable(step, "it comes after ToTensorV2")
         before = len(self.made), self.size, self.stage, self.tensor
@@ -47,6 +45,12 @@ class AlbumentationsChain:
             if isinstance(error, AttributeError):
                 raise Untranslatable(step, f"this version of albumentations holds its arguments otherwise: {error}") from None
             raise
+
+    def rule_of(self, step):
+        rule = getattr(self, "_" + type(step).__name__, None)
+        if rule is None or not is_albumentations(step):
+            raise Untranslatable(step, "the engine has none with its pixels")
+        return rule
 
     def run(self, step, rule):
         name = type(step).__name__
@@ -60,10 +64,10 @@ class AlbumentationsChain:
             return
         if (self.size, self.stage, self.tensor) != before[1:]:
             raise Untranslatable(step, f"p={step.p}, and pictures without it have another size or type")
-        self.made[before[0]:] = [_ours("RandomApply", operations=[_one(self.made[before[0]:])], p=step.p)]
+        self.made[before[0]:] = [ours("RandomApply", operations=[one(self.made[before[0]:])], p=step.p)]
 
     def put(self, name, **args):
-        self.made.append(_ours(name, **args))
+        self.made.append(ours(name, **args))
 
     def pixels(self, step):
         if self.stage != "pixels":
@@ -76,40 +80,26 @@ class AlbumentationsChain:
 
     # ---- made of others
 
-    def branch(self, steps):
-        """Steps that run together, as one transform, and the size that they leave."""
+    def branch(self, steps, certain=False):
+        """Steps that run together, and the size that they leave. certain: whether their own p counts no more."""
         inner = AlbumentationsChain(self.channels, self.size)
         for step in steps:
-            inner.add(step)
-            if inner.stage != "pixels" or inner.channels != self.channels or inner.tensor:
+            inner.rule_of(step)(step) if certain else inner.add(step)
+            if inner.stage != "pixels" or inner.tensor:
                 raise Untranslatable(step, "it changes the type of some pictures and not of others")
         return inner
 
-    def forced(self, step):
-        """One of several that were drawn from: its own p counts no more."""
-        inner = self.branch([])
-        name = type(step).__name__
-        if name in ("Sequential", "Compose"):
-            inner = self.branch(list(flatten_one(step)))
-        else:
-            rule = getattr(inner, "_" + name, None)
-            if rule is None:
-                raise Untranslatable(step, "the engine has none with its pixels")
-            rule(step)
-            if inner.stage != "pixels":
-                raise Untranslatable(step, "it changes the type of some pictures and not of others")
-        return inner
-
-    def choose(self, step, branches, weights):
+    def choose(self, step, transforms, weights):
+        branches = [self.branch([inner], certain=True) for inner in transforms]
         sizes = {inner.size for inner in branches}
         if len(sizes) > 1:
             raise Untranslatable(step, "what it chooses from leaves different sizes")
         self.size = sizes.pop()
-        self.put("RandomChoice", operations=[_one(inner.made) for inner in branches], weights=weights)
+        self.put("RandomChoice", operations=[one(inner.made) for inner in branches], weights=weights)
 
     def _Compose(self, step):
         self.pixels(step)
-        inner = self.branch(list(flatten_one(step)))
+        inner = self.branch(flatten(list(step.transforms)))
         self.made += inner.made
         self.size = inner.size
 
@@ -117,11 +107,11 @@ class AlbumentationsChain:
 
     def _OneOf(self, step):
         self.pixels(step)
-        self.choose(step, [self.forced(inner) for inner in step.transforms], list(map(float, step.transforms_ps)))
+        self.choose(step, step.transforms, list(map(float, step.transforms_ps)))
 
     def _OneOrOther(self, step):
         self.pixels(step)
-        self.choose(step, [self.forced(step.transforms[0]), self.forced(step.transforms[-1])], [step.p, 1 - step.p])
+        self.choose(step, [step.transforms[0], step.transforms[-1]], [step.p, 1 - step.p])
 
     def _NoOp(self, step):
         pass
@@ -215,11 +205,8 @@ class AlbumentationsChain:
     def padded(self, step, left, top, right, bottom):
         if step.border_mode not in _BORDERS:
             raise Untranslatable(step, "of OpenCV's borders the engine has all but BORDER_WRAP")
-        fill = step.fill if isinstance(step.fill, (list, tuple)) else [step.fill]
-        if any(v != int(v) for v in fill):
-            raise Untranslatable(step, f"fill={step.fill!r} is no colour of whole numbers, 0 to 255")
         self.put("Pad", padding=[left, top, right, bottom], padding_mode=_BORDERS[step.border_mode],
-                 fill=[int(v) for v in fill])
+                 fill=fill_of(step, self.tensor))
         if self.size is not None:
             self.size = self.size[0] + top + bottom, self.size[1] + left + right
 
@@ -243,11 +230,11 @@ class AlbumentationsChain:
 
     def _RandomRotate90(self, step):
         self.square(step)
-        self.put("RandomChoice", operations=[_one(_turned(way)) for way in ("as it is", "90", "180", "270")])
+        self.put("RandomChoice", operations=[one(_turned(way)) for way in ("as it is", "90", "180", "270")])
 
     def _D4(self, step):
         self.square(step)
-        self.put("RandomChoice", operations=[_one(_turned(way)) for way in _WAYS])
+        self.put("RandomChoice", operations=[one(_turned(way)) for way in _WAYS])
 
     _SquareSymmetry = _D4
 
@@ -263,7 +250,7 @@ class AlbumentationsChain:
         if isinstance(bits, list):
             raise Untranslatable(step, "num_bits are for each channel apart")
         least, most = bits if isinstance(bits, tuple) else (bits, bits)
-        each = [_ours("Posterize", bits=n) for n in range(least, most + 1)]
+        each = [ours("Posterize", bits=n) for n in range(least, most + 1)]
         self.put("RandomChoice", operations=each)
 
     def _Solarize(self, step):
@@ -272,12 +259,6 @@ class AlbumentationsChain:
         if least != most:
             raise Untranslatable(step, "its threshold is drawn")
         self.put("Solarize", threshold=least * 255.0)
-
-
-def flatten_one(step):
-    """The steps of a Compose or Sequential that is drawn as a whole."""
-    for inner in step.transforms:
-        yield from flatten(inner)
 
 
 _WAYS = {
@@ -291,11 +272,4 @@ _WAYS = {
 
 def _turned(way):
     """One of the eight ways to lay a square, as transforms."""
-    return [_ours(name, **args) for name, args in _WAYS[way]]
-
-
-def _one(made):
-    """As one transform; the engine's Compose holds at least one."""
-    if not made:
-        return _ours("RandomHorizontalFlip", p=0.0)
-    return made[0] if len(made) == 1 else _ours("Compose", operations=made)
+    return [ours(name, **args) for name, args in _WAYS[way]]

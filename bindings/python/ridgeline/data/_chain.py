@@ -10,105 +10,9 @@ from __future__ import annotations
 import math
 
 from .. import _core
-from .._core import ArgumentError
-from ._delegates import unwrapped
 from ._follow import Fill
-
-
-class Untranslatable(ArgumentError):
-    """Names the transform that the engine has nothing equal for, and why."""
-
-    def __init__(self, transform, why):
-        name = getattr(transform, "__name__", type(transform).__name__)
-        owner = {"torchvision": "torchvision's", "timm": "timm's", "albumentations": "albumentations'"}.get(
-            type(transform).__module__.partition(".")[0], "the transform")
-        self.why = f"{owner} {name} cannot be translated: {why}"
-        super().__init__(self.why + " (untranslatable='python' runs it, and what follows it, as a Python function)")
-
-
-def is_torchvision(transform):
-    return type(transform).__module__.startswith("torchvision.transforms")
-
-
-def is_timm(transform):
-    return type(transform).__module__.startswith("timm.data")
-
-
-def is_albumentations(transform):
-    return type(transform).__module__.startswith("albumentations.")
-
-
-def flatten(transform):
-    """The steps of a Compose and the like."""
-    if transform is None:
-        return
-    transform = unwrapped(transform)
-    name = type(transform).__name__
-    if isinstance(transform, (list, tuple)):
-        steps = transform
-    elif name == "Compose" and (is_torchvision(transform) or is_albumentations(transform) and transform.p >= 1):
-        steps = transform.transforms
-    elif name == "Sequential" and type(transform).__module__.startswith("torch.nn"):
-        steps = list(transform)
-    else:
-        yield transform
-        return
-    for step in steps:
-        yield from flatten(step)
-
-
-def steered_by_boxes(transform):
-    """Whether crops go by the bounding boxes of a sample."""
-    for step in flatten(transform):
-        if type(step).__name__ == "RandomIoUCrop" or getattr(step, "op", "") == "random_iou_crop":
-            return True
-        inner = getattr(step, "transforms", getattr(step, "operations", None))
-        if isinstance(inner, (list, tuple)) and steered_by_boxes(list(inner)):
-            return True
-    return False
-
-
-def _ours(name, **args):
-    from .. import data
-
-    return getattr(data, name)(**args)
-
-
-def _filter(transform):
-    return _name_of_filter(transform.interpolation)
-
-
-def _name_of_filter(mode):
-    name = getattr(mode, "value", mode)
-    return "nearest" if name == "nearest-exact" else str(name)
-
-
-def _fill(transform, tensor):
-    """tensor: whether pictures have become tensors at this place, which a dict of types tells from PIL's."""
-    fill = transform.fill
-    if isinstance(fill, dict):
-        kinds = ("torchvision.tv_tensors", "torch") if tensor else ("PIL",)
-        named = [value for kind in kinds for key, value in fill.items()
-                 if getattr(key, "__module__", "").startswith(kind) and key.__name__ in ("Image", "Tensor")]
-        if not named and "others" not in fill:
-            raise Untranslatable(transform, "fill names no colour of pictures, a dict needs one for 'others'")
-        fill = named[0] if named else fill["others"]
-    if fill is None:
-        return 0
-    values = [fill] if isinstance(fill, (int, float)) else fill
-    if any(v != int(v) for v in values):
-        raise Untranslatable(transform, f"fill={fill!r} is no colour of whole numbers, 0 to 255")
-    return [int(v) for v in values]
-
-
-def _pair(value):
-    return [_whole(v) for v in value] if isinstance(value, (list, tuple)) else _whole(value)
-
-
-def _whole(value):
-    """A number of pixels; others are left for the engine, which refuses them by name."""
-    return int(value) if isinstance(value, int) or float(value).is_integer() else value
-
+from ._steps import (Untranslatable, fill_of, filter_of, flatten, is_timm, is_torchvision, name_of_filter, one, ours, pair,
+                     steered_by_boxes, whole)
 
 # Of v2, what does something to the rest of a sample, apart from moving it with the picture.
 _BESIDE = {"ToImage", "ToPureTensor", "ConvertImageDtype", "ConvertBoundingBoxFormat", "ClampBoundingBoxes",
@@ -133,9 +37,9 @@ class Chain:
     def finished(self):
         made = list(self.made)
         if self.stage == "float":
-            made.append(_ours("Normalize", mean=[0.0] * self.channels, std=[1.0] * self.channels))
+            made.append(ours("Normalize", mean=[0.0] * self.channels, std=[1.0] * self.channels))
         if self.cast:
-            made.append(_ours("TypeCast", dtype=self.cast))
+            made.append(ours("TypeCast", dtype=self.cast))
         return made
 
     def add(self, step, behind=()):
@@ -161,7 +65,7 @@ class Chain:
 
     def note(self, what):
         """What is done here to the rest of a sample."""
-        self.made.append(_ours("NoteGeometry", text=str(len(self.beside))))
+        self.made.append(ours("NoteGeometry", text=str(len(self.beside))))
         self.beside.append(what)
 
     def fills(self, step):
@@ -182,7 +86,7 @@ class Chain:
         """An operation on pixels u8."""
         if self.stage != "pixels":
             raise Untranslatable(step, "it comes after the conversion to floats, put it before ToTensor or ToDtype")
-        self.made.append(_ours(name, **args))
+        self.made.append(ours(name, **args))
 
     def place(self, step, name, **args):
         """An operation on pixels u8 that moves them."""
@@ -192,14 +96,14 @@ class Chain:
     def clip(self):
         """Boxes end at the picture's borders, as torchvision has them: for the crop that goes by them."""
         if self.steered:
-            self.made.append(_ours("ClipBoxes"))
+            self.made.append(ours("ClipBoxes"))
 
     def move(self, step, name, **args):
         """An operation that moves pixels and computes none: on floats that are not converted yet it is the same."""
         black = args.get("fill", 0) in (0, [0], [0, 0, 0])
         if self.stage == "normalized" or (self.stage == "float" and not black):
             raise Untranslatable(step, "it comes after the conversion to floats, put it before ToTensor or ToDtype")
-        self.made.append(_ours(name, **args))
+        self.made.append(ours(name, **args))
         self.clip()
 
     # ---- types
@@ -257,7 +161,7 @@ class Chain:
         mean, std = [float(v) for v in step.mean], [float(v) for v in step.std]
         if len(mean) == 1:
             mean, std = mean * self.channels, std * self.channels
-        self.made.append(_ours("Normalize", mean=mean, std=std))
+        self.made.append(ours("Normalize", mean=mean, std=std))
         self.stage = "normalized"
 
     # ---- what torchvision does to boxes alone
@@ -287,32 +191,32 @@ class Chain:
     def _RandomResizedCrop(self, step):
         self._antialias(step)
         steered = {"min_object_covered": 0.0} if self.moved else {}  # by the picture alone, as torchvision's
-        self.place(step, "RandomResizedCrop", size=_pair(step.size), scale=step.scale, ratio=step.ratio,
-                 interpolation=_filter(step), **steered)
+        self.place(step, "RandomResizedCrop", size=pair(step.size), scale=step.scale, ratio=step.ratio,
+                 interpolation=filter_of(step), **steered)
 
     def _Resize(self, step):
         self._antialias(step)
         if step.size is None or getattr(step, "max_size", None) is not None:
             raise Untranslatable(step, "max_size bounds the longer side, which the engine does not")
-        self.place(step, "Resize", size=_pair(step.size), interpolation=_filter(step))
+        self.place(step, "Resize", size=pair(step.size), interpolation=filter_of(step))
 
     def _RandomShortestSize(self, step):
         self._antialias(step)
         self.place(step, "RandomShortestSize", min_size=step.min_size, max_size=step.max_size or 0,
-                 interpolation=_filter(step))
+                 interpolation=filter_of(step))
 
     def _RandomResize(self, step):
         self._antialias(step)
-        self.place(step, "RandomResize", min_size=step.min_size, max_size=step.max_size, interpolation=_filter(step))
+        self.place(step, "RandomResize", min_size=step.min_size, max_size=step.max_size, interpolation=filter_of(step))
 
     def _ScaleJitter(self, step):
         self._antialias(step)
         self.place(step, "ScaleJitter", target_size=list(step.target_size), scale_range=step.scale_range,
-                 interpolation=_filter(step))
+                 interpolation=filter_of(step))
 
     def _RandomZoomOut(self, step):
         self.fills(step)
-        self.place(step, "RandomZoomOut", side_range=step.side_range, p=step.p, fill=_fill(step, self.tensor))
+        self.place(step, "RandomZoomOut", side_range=step.side_range, p=step.p, fill=fill_of(step, self.tensor))
 
     def _RandomIoUCrop(self, step):
         if "BoundingBoxes" not in self.moved:
@@ -326,11 +230,11 @@ class Chain:
             raise Untranslatable(step, "antialias=False on tensors skips pixels, the engine's filters read them all")
 
     def _CenterCrop(self, step):
-        self.move(step, "CenterCrop", size=_pair(step.size))
+        self.move(step, "CenterCrop", size=pair(step.size))
 
     def _RandomCrop(self, step):
         self.fills(step)
-        size, padding, fill = _pair(step.size), step.padding, _fill(step, self.tensor)
+        size, padding, fill = pair(step.size), step.padding, fill_of(step, self.tensor)
         if isinstance(padding, (list, tuple)) and type(step).__module__.startswith("torchvision.transforms.v2"):
             left, right, top, bottom = padding  # as v2 keeps them
             padding = [left, top, right, bottom]
@@ -339,7 +243,7 @@ class Chain:
             raise Untranslatable(step, f"pad_if_needed with padding_mode={step.padding_mode!r}")
         sides = set(padding) if isinstance(padding, (list, tuple)) else {padding or 0}
         if len(sides) == 1 and step.padding_mode == "constant":
-            self.move(step, "RandomCrop", **args, padding=_whole(sides.pop()))
+            self.move(step, "RandomCrop", **args, padding=whole(sides.pop()))
             return
         self.move(step, "Pad", padding=padding, padding_mode=step.padding_mode, fill=fill)
         self.move(step, "RandomCrop", **args)
@@ -347,36 +251,36 @@ class Chain:
     def _Pad(self, step):
         self.fills(step)
         padding = step.padding if isinstance(step.padding, int) else list(step.padding)
-        self.move(step, "Pad", padding=padding, padding_mode=step.padding_mode, fill=_fill(step, self.tensor))
+        self.move(step, "Pad", padding=padding, padding_mode=step.padding_mode, fill=fill_of(step, self.tensor))
 
     def _RandomHorizontalFlip(self, step):
-        self.made.append(_ours("RandomHorizontalFlip", p=step.p))
+        self.made.append(ours("RandomHorizontalFlip", p=step.p))
 
     def _RandomVerticalFlip(self, step):
-        self.made.append(_ours("RandomVerticalFlip", p=step.p))
+        self.made.append(ours("RandomVerticalFlip", p=step.p))
 
     def _RandomRotation(self, step):
         self.fills(step)
-        self.place(step, "RandomRotation", degrees=step.degrees, interpolation=_filter(step), expand=bool(step.expand),
-                 center=step.center, fill=_fill(step, self.tensor))
+        self.place(step, "RandomRotation", degrees=step.degrees, interpolation=filter_of(step), expand=bool(step.expand),
+                 center=step.center, fill=fill_of(step, self.tensor))
 
     def _RandomAffine(self, step):
         self.fills(step)
         self.place(step, "RandomAffine", degrees=step.degrees, translate=step.translate, scale=step.scale,
-                 shear=step.shear, interpolation=_filter(step), center=step.center, fill=_fill(step, self.tensor))
+                 shear=step.shear, interpolation=filter_of(step), center=step.center, fill=fill_of(step, self.tensor))
 
     def _RandomPerspective(self, step):
         self.fills(step)
         self.place(step, "RandomPerspective", distortion_scale=step.distortion_scale, p=step.p,
-                 interpolation=_filter(step), fill=_fill(step, self.tensor))
+                 interpolation=filter_of(step), fill=fill_of(step, self.tensor))
 
     # ---- timm's
 
     def _timm_RandomResizedCropAndInterpolation(self, step):
         ways = step.interpolation if isinstance(step.interpolation, (tuple, list)) else [step.interpolation]
         steered = {"min_object_covered": 0.0} if self.moved else {}
-        crops = [_ours("RandomResizedCrop", size=list(step.size), scale=step.scale, ratio=step.ratio,
-                       interpolation=_name_of_filter(way), **steered) for way in ways]
+        crops = [ours("RandomResizedCrop", size=list(step.size), scale=step.scale, ratio=step.ratio,
+                      interpolation=name_of_filter(way), **steered) for way in ways]
         if len(crops) == 1:
             self.place(step, "RandomResizedCrop", **crops[0].args)
         else:
@@ -398,8 +302,8 @@ class Chain:
         if self.stage != "normalized":
             raise Untranslatable(step, "it comes before Normalize")
         ratio = [math.exp(v) for v in step.log_aspect_ratio]
-        self.made.append(_ours("RandomErasing", p=step.probability, scale=[step.min_area, step.max_area], ratio=ratio,
-                               value=[0.0], noise=step.per_pixel))
+        self.made.append(ours("RandomErasing", p=step.probability, scale=[step.min_area, step.max_area], ratio=ratio,
+                              value=[0.0], noise=step.per_pixel))
 
     # ---- colours
 
@@ -446,25 +350,25 @@ class Chain:
                 raise Untranslatable(step, "what it fills in has no value of 0 to 255; put it after Normalize")
         elif self.stage == "pixels" and noise:
             raise Untranslatable(step, "value='random' on bytes; put it after Normalize")
-        self.made.append(_ours("RandomErasing", p=step.p, scale=step.scale, ratio=step.ratio, value=values,
-                               noise=noise))
+        self.made.append(ours("RandomErasing", p=step.p, scale=step.scale, ratio=step.ratio, value=values,
+                              noise=noise))
 
     # ---- policies
 
     def _AutoAugment(self, step):
         self._no_rest(step)
         policy = getattr(step.policy, "value", step.policy)
-        self.put(step, "AutoAugment", policy=policy, interpolation=_filter(step), fill=_fill(step, self.tensor))
+        self.put(step, "AutoAugment", policy=policy, interpolation=filter_of(step), fill=fill_of(step, self.tensor))
 
     def _RandAugment(self, step):
         self._no_rest(step)
         self.put(step, "RandAugment", num_ops=step.num_ops, magnitude=step.magnitude,
-                 num_magnitude_bins=step.num_magnitude_bins, interpolation=_filter(step), fill=_fill(step, self.tensor))
+                 num_magnitude_bins=step.num_magnitude_bins, interpolation=filter_of(step), fill=fill_of(step, self.tensor))
 
     def _TrivialAugmentWide(self, step):
         self._no_rest(step)
-        self.put(step, "TrivialAugmentWide", num_magnitude_bins=step.num_magnitude_bins, interpolation=_filter(step),
-                 fill=_fill(step, self.tensor))
+        self.put(step, "TrivialAugmentWide", num_magnitude_bins=step.num_magnitude_bins, interpolation=filter_of(step),
+                 fill=fill_of(step, self.tensor))
 
     def _no_rest(self, step):
         if self.moved:
@@ -473,7 +377,7 @@ class Chain:
     # ---- transforms made of others
 
     def _RandomApply(self, step):
-        self.put(step, "RandomApply", operations=self._inner(step), p=step.p)
+        self.put(step, "RandomApply", operations=[one(self._inner(step))], p=step.p)
 
     def _RandomChoice(self, step):
         weights = getattr(step, "p", None)
@@ -497,5 +401,4 @@ class Chain:
         return inner.made
 
     def _one(self, step, transform, beside_it=()):
-        made = self._inner(step, [transform], beside_it)
-        return made[0] if len(made) == 1 else _ours("Compose", operations=made)
+        return one(self._inner(step, [transform], beside_it))

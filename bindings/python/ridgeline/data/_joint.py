@@ -56,8 +56,8 @@ def _as_pil(picture):
 def prepared(dataset, transform, image, untranslatable):
     """(data set, transform): as given, or with the data set's own joint transforms taken off it for the engine, or with
     the transform put upon a data set that Python computes."""
-    from ._chain import Untranslatable
     from ._samples import is_stream, places_of_pictures
+    from ._steps import Untranslatable
     from ._torchvision import translate
 
     if transform is None:

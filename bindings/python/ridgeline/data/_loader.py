@@ -99,11 +99,11 @@ class DataLoader:
                  bad_sample_budget: int = 1000, quarantine: str | os.PathLike[str] = '', memory_limit: int = 0,
                  jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike[str] | None = None,
                  jpeg_index_disk: int = 4 << 30) -> None:
-        from ._chain import flatten, steered_by_boxes
         from ._collate import Options
         from ._joint import InPython, prepared
         from ._own_transform import NotOnePicture, say, settled
         from ._pictures import Pictures
+        from ._steps import flatten, steered_by_boxes
 
         output = _world() if output is None else output
         _one_of("output", output, ("torch", "numpy"))
@@ -346,7 +346,7 @@ class DataLoader:
     def _begin(self):
         """Brings the work to where the next epoch, or the rest of a restored one, begins."""
         if self._brought is not None:
-            from ._chain import flatten
+            from ._steps import flatten
 
             now = list(flatten(transform_of(self.dataset)))
             if len(now) != len(self._brought) or any(a is not b for a, b in zip(now, self._brought)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from .._core import ArgumentError
-from ._chain import flatten, is_albumentations
+from ._steps import flatten, is_albumentations
 from ._torchvision import translate
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 
-from ._chain import steered_by_boxes
 from ._made import Maker
 from ._pictures import Pictures
 from ._run import at_epoch
 from ._samples import stream_input
+from ._steps import steered_by_boxes
 
 
 class StreamEngine:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .._core import ArgumentError
-from ._chain import Chain, Untranslatable, flatten, is_albumentations, is_timm
+from ._chain import Chain
+from ._steps import Untranslatable, flatten, is_albumentations, is_timm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -148,7 +148,8 @@ class Model:
 
         epochs: 1 or more
         data: batches, `....batch(N)`; or arrays by column, of NumPy or with __dlpack__, one value a row, which are
-            shuffled, of several ranks shared out, and put into batches of `batch_size`. The last batch of an epoch may be shorter: rows count alike.
+            shuffled, shared out among several ranks, and put into batches of `batch_size`. The last batch of an epoch may
+            be shorter: rows count alike.
         callbacks: in this order, behind the log and in front of saves: `Checkpoint`, `Progress`, objects with hooks
             (`Callback`), functions of a `Run`
         validation: is evaluated every `evaluate_every` epochs and at the end; the best checkpoint is kept
@@ -186,9 +187,10 @@ class Model:
         """The means over the rows of the data: {"loss", "rows"}, of classifiers "top_1" and "top_5" (shares of rows, 0
         to 1), and the values of `metrics` by their names.
 
-        data: batches, or arrays by column with `batch_size`; the last batch may be shorter
-        Of several ranks each evaluates its `part_of` the data, and all get the means over all rows.
+        Of several ranks each evaluates its `part_of` the data, and all get the means over all rows; objects of one's own
+        among `metrics` are for one rank alone.
 
+        data: batches, or arrays by column with `batch_size`, which several ranks share out; the last batch may be shorter
         metrics: names (`ridgeline.train.metrics()`), or objects with clear(), update(inputs, outputs, mask) and
             value(): inputs and outputs are NumPy arrays by name, mask u8 [N] is 0 for rows that do not count
         """

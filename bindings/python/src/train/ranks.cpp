@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "../callables.h"
@@ -62,7 +60,7 @@ std::string text_of_error(const std::exception_ptr& error) {
 OwnRank own_rank() {
   check_no_servers();
   const comm::RankIdentity identity = comm::rank_identity(comm::process_environment());
-  return {.rank = identity.rank, .size = identity.size()};
+  return {.rank = identity.rank, .size = identity.size(), .local_rank = identity.local_rank()};
 }
 
 RanksAtWork::RanksAtWork(bool alone) {
@@ -116,6 +114,7 @@ void check_part(const data::Dataset& dataset, std::int64_t count, std::int64_t i
 void bind_ranks(nb::module_& m) {
   m.def("own_rank", [] { return own_rank().rank; });
   m.def("own_ranks", [] { return own_rank().size; });
+  m.def("own_local_rank", [] { return own_rank().local_rank; });
 }
 
 }  // namespace ridgeline::python

@@ -19,6 +19,7 @@ namespace ridgeline::python {
 // What the environment says of this process; nobody is asked.
 struct OwnRank {
   int rank = 0, size = 1;
+  int local_rank = 0;  // among those of its machine
 };
 OwnRank own_rank();
 

@@ -18,6 +18,9 @@ class ParallelMode:
 
 _DEVICES = {"CPU": "cpu", "GPU": "cuda"}
 _RANKS = "ranks of a Python program share out the rows; models are divided by ridgeline train"
+_LAUNCHED = "the launcher says it: python -m ridgeline launch --ranks N -- train.py"
+# Of set_auto_parallel_context(): why another value is refused; _RANKS of all others.
+_WHY = {"device_num": _LAUNCHED, "global_rank": _LAUNCHED, "gradients_mean": "several ranks average their gradients"}
 # What has no effect here, and why.
 WITHOUT_EFFECT = {
     "enable_graph_kernel": "ops are always fused where that pays",
@@ -83,7 +86,8 @@ def _checked(key, value):
     if key == "device_target":
         _device_of(value)
     if key == "device_id" and value != 0:
-        raise ValueError(f"set_context(device_id={value!r}): there is one device, 0; CUDA_VISIBLE_DEVICES chooses it")
+        raise ValueError(f"set_context(device_id={value!r}): a process has one device, 0, which CUDA_VISIBLE_DEVICES chooses; "
+                         "of ranks that train together each takes the card of its own number")
     return value
 
 
@@ -128,7 +132,7 @@ def set_auto_parallel_context(**kwargs):
             raise ValueError(f"The argument 'parallel_mode' is {value!r} (allowed: {', '.join(ParallelMode.MODE_LIST)})")
         if accepted[key] is not None and value not in accepted[key]:
             allowed = ", ".join(repr(v) for v in accepted[key])
-            raise ValueError(f"set_auto_parallel_context({key}={value!r}): {_RANKS} (allowed: {allowed})")
+            raise ValueError(f"set_auto_parallel_context({key}={value!r}): {_WHY.get(key, _RANKS)} (allowed: {allowed})")
     _parallel.update(kwargs)
 
 

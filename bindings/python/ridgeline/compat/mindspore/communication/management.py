@@ -1,6 +1,6 @@
 """MindSpore's communication: which of the ranks this process is, as its launcher has said."""
 
-from .... import train
+from .... import _core, train
 
 _ready = False
 
@@ -36,9 +36,9 @@ def get_group_size(group=None):
 
 
 def get_local_rank(group=None):
-    """As get_rank(), on this machine."""
+    """The number of this rank among those of its machine, from 0."""
     _check("get_local_rank()")
-    return train.rank()
+    return _core.own_local_rank()
 
 
 def release():

@@ -47,7 +47,7 @@ REFUSED |= {"DatasetCache": "ridgeline.data.Dataset.cache()", "WaitedDSCallback"
             "DSCallback": "ridgeline.data.Dataset.with_callbacks()", "Schema": "the first row tells the types",
             "Shuffle": "shuffle is True or False", "GraphData": "nets of images are trained here", "text": "nets of images are trained here",
             "audio": "nets of images are trained here", "compare": "compare the dicts of serialize()",
-            "sync_wait_for_dataset": "one rank waits for nobody"}
+            "sync_wait_for_dataset": "ranks wait for each other in train() and eval() of the Model"}
 
 
 def __getattr__(name):
