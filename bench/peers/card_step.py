@@ -1,12 +1,15 @@
-"""Training steps in PyTorch on a CUDA card, captured whole as one graph, on random data that lie on the card: what
-`ridgeline bench step --device=cuda` is compared with.
+"""Training steps in PyTorch on a CUDA card, on random data that lie on the card: what `ridgeline bench step
+--device=cuda` is compared with.
 
-    PYTHON bench/peers/card_step.py [CASE ...] [--compile] [--seconds 60] [--runs 12] [--ridgeline PROGRAM]
+    PYTHON bench/peers/card_step.py [CASE ...] [--modes compiled captured eager] [--seconds 60] [--runs 12]
+        [--warm] [--ridgeline PROGRAM]
 
 CASE is MODEL:BATCH of torchvision, such as alexnet:128. channels_last, bf16 by autocast, f32 masters, SGD with momentum
-in one fused kernel. With --ridgeline the same cases run in PROGRAM, before PyTorch takes the card's memory. A case that
-the seconds do not allow is left out, and said so. One line a case: milliseconds (median), images a second, reserved
-memory.
+in one fused kernel. Modes: eager; captured, the whole step as one graph; compiled, torch.compile inside of that. --warm
+runs each compiled case once and times nothing: what torch.compile keeps (TORCHINDUCTOR_CACHE_DIR) then serves a later
+run. With --ridgeline the same cases run in PROGRAM, before PyTorch takes the card's memory. A case that the seconds do
+not allow is left out, and said so. One line a case and mode: milliseconds (median), images a second, memory that the
+allocator reserved, seconds to the first step.
 """
 
 import argparse
@@ -18,9 +21,10 @@ import time
 
 CASES = ["alexnet:128", "alexnet:1024", "resnet50:256", "resnet18:256", "vgg11:128"]
 OUR_NAMES = {"alexnet": "alexnet_torchvision"}
+LEAST_SECONDS = {"compiled": 15, "captured": 6, "eager": 6}  # that a case takes
 
 
-def captured_step(torch, torchvision, name, batch, compiled):
+def step_of(torch, torchvision, name, batch, compiled):
     model = getattr(torchvision.models, name)(num_classes=1000).cuda().to(memory_format=torch.channels_last).train()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True, weight_decay=1e-4, fused=True)
     criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
@@ -35,6 +39,10 @@ def captured_step(torch, torchvision, name, batch, compiled):
         loss.backward()
         optimizer.step()
 
+    return step
+
+
+def captured(torch, step):
     beside = torch.cuda.Stream()
     beside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(beside):
@@ -74,7 +82,8 @@ def ours(program, name, batch):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", default=CASES)
-    parser.add_argument("--compile", action="store_true", help="torch.compile inside of the captured step")
+    parser.add_argument("--modes", nargs="+", choices=list(LEAST_SECONDS), default=["compiled", "captured"])
+    parser.add_argument("--warm", action="store_true", help="compile, and time nothing")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--ridgeline")
@@ -95,17 +104,26 @@ def main():
         sys.exit("PyTorch finds no CUDA card")
     torch.backends.cudnn.benchmark = True
     begin = time.monotonic()
-    needed = 20 if arguments.compile else 6  # seconds that a case takes at least
-    for name, batch in cases:
-        if time.monotonic() - begin > arguments.seconds - needed:
-            print(f"torch {name} {batch}: left out, no time")
-            continue
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-        took = milliseconds(torch, captured_step(torch, torchvision, name, batch, arguments.compile), arguments.runs)
-        reserved = torch.cuda.max_memory_reserved() / 1e9
-        rate = 1e3 * batch / took
-        print(f"torch {name} {batch} bf16: {took:.3f} ms, {rate:.0f} images/s, {reserved:.2f} GB", flush=True)
+    for mode in ["compiled"] if arguments.warm else arguments.modes:
+        for name, batch in cases:
+            if time.monotonic() - begin > arguments.seconds - LEAST_SECONDS[mode]:
+                print(f"torch {mode} {name} {batch}: left out, no time", flush=True)
+                continue
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+            start = time.monotonic()
+            step = step_of(torch, torchvision, name, batch, mode == "compiled")
+            step()
+            torch.cuda.synchronize()
+            first = time.monotonic() - start
+            if arguments.warm:
+                print(f"torch {mode} {name} {batch}: {first:.1f} s to the first step", flush=True)
+                continue
+            took = milliseconds(torch, step if mode == "eager" else captured(torch, step), arguments.runs)
+            reserved = torch.cuda.max_memory_reserved() / 1e9
+            rate = 1e3 * batch / took
+            print(f"torch {mode} {name} {batch} bf16: {took:.3f} ms, {rate:.0f} images/s, {reserved:.2f} GB, "
+                  f"first step after {first:.1f} s", flush=True)
 
 
 if __name__ == "__main__":
