@@ -1,4 +1,5 @@
-// ridgeline_cuda_check [--recording] [--card=N] [--report=FILE] [STAGE...]: all stages, or those that are named.
+// ridgeline_cuda_check [--recording] [--card=N] [--report=FILE] [STAGE...]: all stages that check, or those that
+// are named.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -38,7 +39,9 @@ Arguments parse(int count, char** words) {
       for (const Stage& stage : stages()) known = known || stage.name == word;
       if (!known) {
         std::string text = kUsage;
-        for (const Stage& stage : stages()) text += fmt::format("  {:<12} {}\n", stage.name, stage.doc);
+        for (const Stage& stage : stages()) {
+          text += fmt::format("  {:<12} {}{}\n", stage.name, stage.doc, stage.named_only ? " (by name only)" : "");
+        }
         throw Error(text, ErrorKind::usage);
       }
       arguments.stages.emplace(word);
@@ -65,7 +68,7 @@ int run(const Arguments& arguments) {
   Kernels kernels(context, kernel_images());
   int failed = 0;
   for (const Stage& stage : stages()) {
-    if (!arguments.stages.empty() && !arguments.stages.contains(stage.name)) continue;
+    if (arguments.stages.empty() ? stage.named_only : !arguments.stages.contains(stage.name)) continue;
     const auto begin = std::chrono::steady_clock::now();
     report.line(fmt::format("== {}: {}", stage.name, stage.doc));
     std::string outcome = "passed";

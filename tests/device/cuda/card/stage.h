@@ -45,6 +45,7 @@ struct Stage {
   std::string_view doc;
   double seconds;  // that it may take
   void (*run)(Card& card);
+  bool named_only = false;  // a measurement: runs where it is named
 };
 
 std::span<const Stage> stages();

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# From JPEG files to trained steps on a CUDA card, and how much of the slower of step and data is reached; for PyTorch
+# with its own loader and with this project's: card_training.py.
+#
+#     RIDGELINE=build-cuda/ridgeline [MODELS="resnet50 alexnet_torchvision"] [BATCH=256] [STEPS=300] [COPIES=128]
+#       bench/peers/card_jpeg_to_trained.sh DIR
+#
+# DIR holds class folders of JPEGs; each file is listed COPIES times through links, so that an epoch is long. bf16, random
+# resized crops to 224, flips, plans chosen by time. The step alone is `bench step`, the data alone `dataset bench --raw`
+# in later epochs; of the training the median rate of its log lines counts, without the first two.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+photos=$(realpath "${1:?the folder with class folders}")
+ridgeline=$(realpath "${RIDGELINE:-build-cuda/ridgeline}")
+batch=${BATCH:-256} steps=${STEPS:-300}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python3 - "$photos" "$work/photos" "${COPIES:-128}" <<'PY'
+import pathlib, sys
+
+photos, to, copies = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3])
+for file in sorted(photos.glob("*/*")):
+    file.read_bytes()  # into the page cache
+    (to / file.parent.name).mkdir(parents=True, exist_ok=True)
+    for copy in range(copies):
+        (to / file.parent.name / f"{file.stem}_{copy}{file.suffix}").symlink_to(file.resolve())
+PY
+"$ridgeline" dataset bench --data_dir="$work/photos" --batch_size="$batch" --raw --epochs=3 --json >"$work/data"
+for model in ${MODELS:-resnet50 alexnet_torchvision}; do
+  "$ridgeline" bench step --model="$model" --batch_size="$batch" --precision=allow_mix_precision_bf16 --device=cuda \
+    --tune=auto --steps=20 --json >"$work/step"
+  "$ridgeline" train --data_dir="$work/photos" --model="$model" --batch_size="$batch" --mode=train --device=cuda \
+    --precision_mode=allow_mix_precision_bf16 --tune=auto --max_epochs=100 --max_train_steps="$steps" \
+    --iterations_per_loop=20 --save_summary_steps=20 --do_checkpoint=False --log_dir="$work/run" >"$work/log" 2>&1 ||
+    { tail -n 3 "$work/log" >&2; exit 1; }
+  python3 - "$model" "$work" <<'PY'
+import json, pathlib, re, statistics, sys
+
+model, work = sys.argv[1], pathlib.Path(sys.argv[2])
+rates = [float(fps) for fps in re.findall(r"FPS: *([\d.]+)", (work / "run" / f"{model}_training.log").read_text())]
+ours = statistics.median(rates[2:])
+step = json.loads((work / "step").read_text())["images_per_second"]
+data = json.loads((work / "data").read_text())["images_per_second"]
+print(f"{model}: {ours:.0f} images/s (from {min(rates[2:]):.0f} to {max(rates[2:]):.0f}); step alone {step:.0f}, data alone "
+      f"{data:.0f}: {ours / min(step, data):.2f} of the slower")
+PY
+  rm -rf "$work/run"
+done
