@@ -106,6 +106,7 @@ inline std::vector<OtherValue> other_values(const std::string& folder) {
       {"amp_level", "O1"},
       {"accelerate_train_mode", "'fast1|step|0.5'"},
       {"final_loss", "3", by_loss + "--final_loss=2"},
+      {"device", "simulated"},
       {"reproducibility", "deterministic"},
       {"op_select_implmode", "high_precision"},
       {"fp32_compute", "bf16x3"},

@@ -32,7 +32,8 @@ std::vector<RecipeOption> execution_options() {
        verdict::own(),
        {"0 or more", 0}},
       {"device", evaluated, "where steps run: " + device_names(), [](A& a) -> std::string& { return a.recipe.device; },
-       verdict::own()},
+       // The ordinal may differ. Ranks on other kinds of device would have other fusions and exchanges.
+       verdict::alike([](const Recipe& r) { return SettingValue(r.device.substr(0, r.device.find(':'))); })},
       {"allow_soft_placement", evaluated,
        "run ops that the device has no kernel for on the CPU instead of refusing them",
        [](A& a) -> bool& { return a.recipe.allow_soft_placement; }, verdict::own()},
