@@ -59,9 +59,9 @@ void copies(Cases& cases) {
 void batch_norms(Cases& cases) {
   cases.each([&](std::mt19937& random, DType type) {
     const BatchNorm norm{type, pick(random, {2, 3, 77, 256, 1025, 5000}),
-                         pick(random, {1, 3, 8, 12, 16, 24, 64, 200, 264}), 1e-5};
-    const bool relu = random() % 2 != 0, addend = random() % 2 != 0, passed = random() % 2 != 0;
-    const auto gate = static_cast<NormGate>(random() % 3);
+                         pick(random, {1, 3, 8, 12, 24, 64, 144, 200, 264, 576}), 1e-5};
+    const bool relu = random() % 2 != 0, addend = random() % 2 != 0, passed = random() % 3 == 0;
+    const float ceiling = random() % 2 != 0 ? 0.75f : kNoCeiling;
     const std::int64_t all = norm.rows * norm.channels, ch = norm.channels;
     const std::string shape = " " + text(norm.rows) + "x" + text(norm.channels);
     cases.add("batch_norm_train" + shape, type, [=](CaseRun& c) {
@@ -73,6 +73,7 @@ void batch_norms(Cases& cases) {
       a.running_var = static_cast<float*>(c.positive(DType::f32, ch));
       if (addend) a.addend = c.values(type, all);
       a.relu = relu;
+      a.ceiling = ceiling;
       a.y = c.room(type, all);
       float** const results[] = {&a.mean, &a.inv_std, &a.new_running_mean, &a.new_running_var};
       for (float** r : results) *r = static_cast<float*>(c.room(DType::f32, ch));
@@ -91,39 +92,45 @@ void batch_norms(Cases& cases) {
       a.var_is_inv_std = passed;
       if (addend) a.addend = c.values(type, all);
       a.relu = relu;
+      a.ceiling = ceiling;
       a.y = c.room(type, all);
       a.scratch = c.noise(batch_norm_scratch(norm));
       batch_norm_eval(c.sink(), norm, a);
       c.result(a.y, type, all);
     });
-    cases.add("batch_norm_gradient" + shape, type, [=](CaseRun& c) {
-      BatchNormGradient a{};
-      a.x = c.values(type, all);
-      a.dy = c.values(type, all);
-      a.gamma = static_cast<float*>(c.positive(DType::f32, ch));
-      a.mean = static_cast<float*>(c.values(DType::f32, ch));
-      a.inv_std = static_cast<float*>(c.positive(DType::f32, ch));
-      a.gate = gate;
-      if (gate == NormGate::of_x) a.beta = static_cast<float*>(c.values(DType::f32, ch));
-      if (gate == NormGate::of_y) a.y = c.values(type, all);
-      if (addend) a.addend = c.values(type, all);
-      if (passed) a.g = c.room(type, all);
-      a.dx = c.room(type, all);
-      a.dgamma = static_cast<float*>(c.room(DType::f32, ch));
-      a.dbeta = static_cast<float*>(c.room(DType::f32, ch));
-      a.scratch = c.noise(batch_norm_scratch(norm));
-      batch_norm_gradient(c.sink(), norm, a);
-      c.result(a.dx, type, all);
-      c.result(a.dgamma, DType::f32, ch);
-      c.result(a.dbeta, DType::f32, ch);
-      if (passed) c.result(a.g, type, all);
-    });
+    for (int form = 0; form < 6; ++form) {
+      const auto gate = static_cast<NormGate>(form % 3);
+      const bool added = form >= 3;
+      cases.add("batch_norm_gradient" + shape, type, [=](CaseRun& c) {
+        BatchNormGradient a{};
+        a.x = c.values(type, all);
+        a.dy = c.values(type, all);
+        a.gamma = static_cast<float*>(c.positive(DType::f32, ch));
+        a.mean = static_cast<float*>(c.values(DType::f32, ch));
+        a.inv_std = static_cast<float*>(c.positive(DType::f32, ch));
+        a.gate = gate;
+        a.ceiling = ceiling;
+        if (gate == NormGate::of_x) a.beta = static_cast<float*>(c.values(DType::f32, ch));
+        if (gate == NormGate::of_y) a.y = c.values(type, all);
+        if (added) a.addend = c.values(type, all);
+        if (passed) a.g = c.room(type, all);
+        a.dx = c.room(type, all);
+        a.dgamma = static_cast<float*>(c.room(DType::f32, ch));
+        a.dbeta = static_cast<float*>(c.room(DType::f32, ch));
+        a.scratch = c.noise(batch_norm_scratch(norm));
+        batch_norm_gradient(c.sink(), norm, a);
+        c.result(a.dx, type, all);
+        c.result(a.dgamma, DType::f32, ch);
+        c.result(a.dbeta, DType::f32, ch);
+        if (passed) c.result(a.g, type, all);
+      });
+    }
   });
 }
 
 void sums(Cases& cases) {
   cases.each([&](std::mt19937& random, DType type) {
-    const std::int64_t rows = pick(random, {1, 33, 1000, 4099}), ch = pick(random, {1, 5, 8, 96, 1000});
+    const std::int64_t rows = pick(random, {1, 33, 1000, 4099}), ch = pick(random, {1, 5, 8, 96, 144, 1000});
     cases.add("column_sums " + text(rows) + "x" + text(ch), type, [=](CaseRun& c) {
       void *x = c.values(type, rows * ch), *scratch = c.noise(column_sums_scratch(type, rows, ch));
       for (DType as : {DType::f32, type}) {

@@ -19,43 +19,101 @@ KernelRate rate(std::string name, double bytes, const Prepare& prepare) {
 
 float* floats(void* p) { return static_cast<float*>(p); }
 
-void norms(std::vector<KernelRate>& rates, DType type, std::int64_t rows, std::int64_t channels, bool residual) {
-  const BatchNorm norm{type, rows, channels, 1e-5};
-  const std::int64_t all = rows * channels;
-  const double image = static_cast<double>(all) * static_cast<double>(size_of(type));
-  const std::string shape = std::string(residual ? " add relu " : " relu ") + std::string(name_of(type)) + " " +
-                            std::to_string(rows) + "x" + std::to_string(channels);
-  rates.push_back(rate("batch_norm_train" + shape, image * (residual ? 4 : 3), [=](CaseRun& c) {
-    BatchNormTrain a{};
-    a.x = c.many(type, all);
-    a.gamma = floats(c.positive(DType::f32, channels));
-    a.beta = floats(c.values(DType::f32, channels));
-    a.running_mean = a.new_running_mean = floats(c.values(DType::f32, channels));
-    a.running_var = a.new_running_var = floats(c.positive(DType::f32, channels));
-    if (residual) a.addend = c.many(type, all);
-    a.relu = true;
-    a.y = c.room(type, all);
-    a.mean = floats(c.room(DType::f32, channels));
-    a.inv_std = floats(c.room(DType::f32, channels));
-    a.scratch = c.noise(batch_norm_scratch(norm));
-    return [=, &c] { batch_norm_train(c.sink(), norm, a); };
+// A layer's batch norm; `images`: those that both passes read or write.
+struct NormLayer {
+  std::int64_t rows, channels;
+  bool addend = false;  // forward a residual branch, backward a second gradient
+  NormGate gate = NormGate::none;
+  bool passed = false;
+  DType type = DType::bf16;
+
+  std::int64_t elements() const { return rows * channels; }
+  BatchNorm norm() const { return {type, rows, channels, 1e-5}; }
+  // x twice, addend, y.
+  int forward_images() const { return 3 + addend; }
+  // x, dy, addend, y, g; x and g or what it is made of, dx.
+  int backward_images() const {
+    const int read = 1 + addend + (gate == NormGate::of_y);
+    return 1 + read + passed + 2 + (passed ? 1 : read);
+  }
+  std::string name(int images) const {
+    const char* const gates[] = {"", " of_x", " of_y"};
+    return " " + std::string(name_of(type)) + " " + std::to_string(rows) + "x" + std::to_string(channels) +
+           (addend ? " addend" : "") + gates[static_cast<int>(gate)] + (passed ? " passed" : "") + ", " +
+           std::to_string(images) + " images";
+  }
+  double bytes(int images) const {
+    return static_cast<double>(elements()) * static_cast<double>(size_of(type)) * images;
+  }
+};
+
+BatchNormTrain train_of(const NormLayer& layer, CaseRun& c) {
+  const std::int64_t all = layer.elements(), channels = layer.channels;
+  BatchNormTrain a{};
+  a.x = c.many(layer.type, all);
+  a.gamma = floats(c.positive(DType::f32, channels));
+  a.beta = floats(c.values(DType::f32, channels));
+  a.running_mean = a.new_running_mean = floats(c.values(DType::f32, channels));
+  a.running_var = a.new_running_var = floats(c.positive(DType::f32, channels));
+  if (layer.addend) a.addend = c.many(layer.type, all);
+  a.relu = layer.gate != NormGate::none;
+  a.y = c.room(layer.type, all);
+  a.mean = floats(c.room(DType::f32, channels));
+  a.inv_std = floats(c.room(DType::f32, channels));
+  a.scratch = c.noise(batch_norm_scratch(layer.norm()));
+  return a;
+}
+
+BatchNormGradient gradient_of(const NormLayer& layer, CaseRun& c) {
+  const std::int64_t all = layer.elements(), channels = layer.channels;
+  BatchNormGradient a{};
+  a.x = c.many(layer.type, all);
+  a.dy = c.many(layer.type, all);
+  a.gamma = floats(c.positive(DType::f32, channels));
+  a.mean = floats(c.values(DType::f32, channels));
+  a.inv_std = floats(c.positive(DType::f32, channels));
+  a.gate = layer.gate;
+  if (layer.gate == NormGate::of_x) a.beta = floats(c.values(DType::f32, channels));
+  if (layer.gate == NormGate::of_y) a.y = c.many(layer.type, all);
+  if (layer.addend) a.addend = c.many(layer.type, all);
+  a.dx = c.room(layer.type, all);
+  if (layer.passed) a.g = c.room(layer.type, all);
+  a.dgamma = floats(c.room(DType::f32, channels));
+  a.dbeta = floats(c.room(DType::f32, channels));
+  a.scratch = c.noise(batch_norm_scratch(layer.norm()));
+  return a;
+}
+
+void norms(std::vector<KernelRate>& rates, const NormLayer& layer) {
+  const int forward = layer.forward_images(), backward = layer.backward_images();
+  rates.push_back(rate("batch_norm_train" + layer.name(forward), layer.bytes(forward), [=](CaseRun& c) {
+    const BatchNormTrain a = train_of(layer, c);
+    return [=, &c] { batch_norm_train(c.sink(), layer.norm(), a); };
   }));
-  rates.push_back(rate("batch_norm_gradient" + shape, image * 7, [=](CaseRun& c) {
-    BatchNormGradient a{};
-    a.x = c.many(type, all);
-    a.dy = c.many(type, all);
-    a.gamma = floats(c.positive(DType::f32, channels));
-    a.mean = floats(c.values(DType::f32, channels));
-    a.inv_std = floats(c.positive(DType::f32, channels));
-    a.gate = NormGate::of_y;
-    a.y = c.many(type, all);
-    a.dx = c.room(type, all);
-    if (residual) a.g = c.room(type, all);
-    a.dgamma = floats(c.room(DType::f32, channels));
-    a.dbeta = floats(c.room(DType::f32, channels));
-    a.scratch = c.noise(batch_norm_scratch(norm));
-    return [=, &c] { batch_norm_gradient(c.sink(), norm, a); };
+  rates.push_back(rate("batch_norm_gradient" + layer.name(backward), layer.bytes(backward), [=](CaseRun& c) {
+    const BatchNormGradient a = gradient_of(layer, c);
+    return [=, &c] { batch_norm_gradient(c.sink(), layer.norm(), a); };
   }));
+}
+
+// Each of the three launches of the gradient by itself.
+void norm_launches(std::vector<KernelRate>& rates, const NormLayer& layer) {
+  const int second = layer.passed ? 3 : layer.backward_images() / 2 + 1, first = layer.backward_images() - second;
+  const std::pair<const char*, int> launches[] = {{"sums of", first}, {"factors of", 0}, {"dx of", second}};
+  for (int wanted = 0; wanted < 3; ++wanted) {
+    const auto [what, images] = launches[wanted];
+    rates.push_back(rate(std::string(what) + layer.name(images), layer.bytes(images), [=](CaseRun& c) {
+      const BatchNormGradient a = gradient_of(layer, c);
+      return [=, &c] {
+        int launch = 0;
+        batch_norm_gradient(
+            [&](const KernelLaunch& l) {
+              if (launch++ == wanted) c.sink()(l);
+            },
+            layer.norm(), a);
+      };
+    }));
+  }
 }
 
 void pools(std::vector<KernelRate>& rates, DType type, const Pool& shape, const char* what) {
@@ -187,10 +245,18 @@ std::vector<KernelRate> kernel_rates() {
     }
     return [=, &c] { momentum_update(c.sink(), u, list); };
   }));
-  norms(rates, DType::bf16, 256 * 56 * 56, 256, true);
-  norms(rates, DType::bf16, 256 * 112 * 112, 64, false);
-  norms(rates, DType::bf16, 256 * 7 * 7, 2048, true);
-  norms(rates, DType::f32, 256 * 28 * 28, 128, false);
+  // Of ResNet-50 and MobileNetV2 at 256 images.
+  norms(rates, {802816, 256, true, NormGate::of_y, true});
+  norms(rates, {3211264, 64, false, NormGate::of_x});
+  norms(rates, {802816, 144});
+  norms(rates, {3211264, 96});
+  norms(rates, {200704, 192});
+  norms(rates, {50176, 1024, true, NormGate::of_y, true});
+  norms(rates, {50176, 256, false, NormGate::of_x});
+  norms(rates, {12544, 2048, true, NormGate::of_y, true});
+  norm_launches(rates, {802816, 144});
+  norm_launches(rates, {50176, 256, false, NormGate::of_x});
+  norms(rates, {200704, 128, false, NormGate::of_x, false, DType::f32});
   pools(rates, DType::bf16, {DType::bf16, 1024, 55, 55, 96, 27, 27, 3, 3, 2, 2, 0, 0}, "1024x55x55x96 3x3/2");
   pools(rates, DType::bf16, {DType::bf16, 256, 112, 112, 64, 56, 56, 3, 3, 2, 2, 1, 1}, "256x112x112x64 3x3/2");
   pools(rates, DType::bf16, {DType::bf16, 128, 224, 224, 64, 112, 112, 2, 2, 2, 2, 0, 0}, "128x224x224x64 2x2/2");

@@ -3,6 +3,8 @@
 // Batch norm over NHWC in training and inference, with the addend and the relu after it, and its gradient with the
 // relu's gate. Sums in f32 over a thread's rows (of differences from the first row, so that a large mean costs no
 // digits), in double over chunks. T is the images' type; values of channels are f32. V channels are read by one access.
+// A first pass over the images makes sums and a second one results, from the last rows to the first: what the first
+// pass read at its end is still in the cache.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/rows_of_channels.h"
@@ -10,6 +12,28 @@
 namespace ridgeline::cuda {
 
 enum class Gate : u32 { none, of_x, of_y };
+
+// V values of channels; their address need not be aligned.
+template <int V>
+RIDGELINE_DEVICE void load_channels(const float* from, float (&to)[V]) {
+  constexpr int kQuad = V % 4 == 0 ? 4 : 1;
+  if (kQuad == 4 && reinterpret_cast<u64>(from) % 16 == 0) {
+    RIDGELINE_UNROLL
+    for (int q = 0; q < V; q += kQuad) {
+      const auto four = load_pack<kQuad>(from + q);
+      RIDGELINE_UNROLL
+      for (int i = 0; i < kQuad; ++i) to[q + i] = four.at[i];
+    }
+    return;
+  }
+  RIDGELINE_UNROLL
+  for (int v = 0; v < V; ++v) to[v] = from[v];
+}
+
+// The rows of a thread in the second pass.
+RIDGELINE_DEVICE ThreadRows rows_from_the_end(const RowTiles& t, u32 tile, u32 block, int thread) {
+  return t.in_chunk(tile, t.chunks - 1 - block, thread);
+}
 
 // partial[chunk] = sums of x - x[0] and of its square.
 template <class T, int V>
@@ -21,6 +45,7 @@ struct NormSums {
   };
   using Shared = RowSumsShared<2, V>;
   static constexpr int kThreads = kRowThreads;
+  static constexpr int kBlocksAtOnce = kBlocksOfOneWave;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
   static void pointers(const Parameters& p, PointerList& list) {
     list.reads(p.x, p.tiles.elements());
@@ -35,18 +60,16 @@ struct NormSums {
     const RowTiles& t = p.tiles;
     typename Block::template PerThread<Registers> registers;
     block.each_thread([&](int thread) {
-      const i64 channel = (static_cast<i64>(block.x()) * t.lanes + thread % t.lanes) * V;
+      const ThreadRows rows = t.spread(block.x(), block.y(), thread);
       Registers& r = registers[thread];
       RIDGELINE_UNROLL
       for (int v = 0; v < V; ++v) r.sums[0][v] = r.sums[1][v] = 0;
-      if (channel >= t.channels) return;
+      if (rows.count == 0) return;
       float pivot[V];
-      load(p.x + channel, pivot);
-      const T* const from = p.x + channel;
-      over_rows(
-          t.begin(block.y()) + thread / t.lanes, t.end(block.y()), t.row_step(),
-          [&](i64 row) { return load_pack<V>(from + row * t.channels); },
-          [&](i64, const Pack<T, V>& pack) {
+      load(p.x + rows.channel, pivot);
+      over_rows<rows_ahead<T, V>(1)>(
+          t, rows, [&](u32, u32 at) { return load_pack<V>(p.x + at); },
+          [&](u32, u32, const Pack<T, V>& pack) {
             float x[V];
             widen(pack, x);
             RIDGELINE_UNROLL
@@ -140,7 +163,7 @@ struct NormScale {
   }
 };
 
-// y = (x - mean) * scale + beta [+ addend], then relu.
+// y = (x - mean) * scale + beta [+ addend], then relu: min(max(y, 0), ceiling).
 template <class T, int V>
 struct Normalise {
   struct Parameters {
@@ -149,10 +172,12 @@ struct Normalise {
     T* y;
     const float *mean, *scale, *beta;
     bool relu;
+    float ceiling;
     RowTiles tiles;
   };
   using Shared = Nothing;
   static constexpr int kThreads = kRowThreads;
+  static constexpr int kBlocksAtOnce = kBlocksOfOneWave;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
   static void pointers(const Parameters& p, PointerList& list) {
     list.reads(p.x, p.tiles.elements());
@@ -167,63 +192,69 @@ struct Normalise {
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
     const RowTiles& t = p.tiles;
     block.each_thread([&](int thread) {
-      const i64 channel = (static_cast<i64>(block.x()) * t.lanes + thread % t.lanes) * V;
-      if (channel >= t.channels) return;
-      const i64 begin = t.begin(block.y()) + thread / t.lanes, end = t.end(block.y());
+      const ThreadRows rows = rows_from_the_end(t, block.x(), block.y(), thread);
+      if (rows.count == 0) return;
       float mean[V], scale[V], beta[V];
-      RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v) {
-        mean[v] = p.mean[channel + v];
-        scale[v] = p.scale[channel + v];
-        beta[v] = p.beta[channel + v];
-      }
-      const auto finish = [&](i64 row, float(&y)[V]) {
+      load_channels(p.mean + rows.channel, mean);
+      load_channels(p.scale + rows.channel, scale);
+      load_channels(p.beta + rows.channel, beta);
+      const auto finish = [&](u32 at, float(&y)[V]) {
         if (p.relu) {
           RIDGELINE_UNROLL
-          for (int v = 0; v < V; ++v) y[v] = larger(y[v], 0.0f);
+          for (int v = 0; v < V; ++v) y[v] = smaller(larger(y[v], 0.0f), p.ceiling);
         }
-        store(y, p.y + row * t.channels + channel);
+        store(y, p.y + at);
       };
       if (p.addend == nullptr) {
-        over_rows(
-            begin, end, t.row_step(), [&](i64 row) { return load_pack<V>(p.x + row * t.channels + channel); },
-            [&](i64 row, const Pack<T, V>& pack) {
+        over_rows<rows_ahead<T, V>(2)>(
+            t, rows, [&](u32, u32 at) { return load_pack_last<V>(p.x + at); },
+            [&](u32, u32 at, const Pack<T, V>& pack) {
               float y[V];
               widen(pack, y);
               RIDGELINE_UNROLL
               for (int v = 0; v < V; ++v) y[v] = (y[v] - mean[v]) * scale[v] + beta[v];
-              finish(row, y);
+              finish(at, y);
             });
         return;
       }
       struct Both {
         Pack<T, V> x, addend;
       };
-      over_rows(
-          begin, end, t.row_step(),
-          [&](i64 row) {
-            const i64 at = row * t.channels + channel;
-            return Both{load_pack<V>(p.x + at), load_pack<V>(p.addend + at)};
-          },
-          [&](i64 row, const Both& both) {
+      over_rows<rows_ahead<T, V>(3)>(
+          t, rows, [&](u32, u32 at) { return Both{load_pack_last<V>(p.x + at), load_pack_last<V>(p.addend + at)}; },
+          [&](u32, u32 at, const Both& both) {
             float y[V], addend[V];
             widen(both.x, y);
             widen(both.addend, addend);
             RIDGELINE_UNROLL
             for (int v = 0; v < V; ++v) y[v] = (y[v] - mean[v]) * scale[v] + beta[v] + addend[v];
-            finish(row, y);
+            finish(at, y);
           });
     });
   }
 };
 
+// What the gradient reads beside x and dy: what its parameters tell, or as compiled.
+enum class GateForm : u32 { told, open, of_x, of_y, added, added_of_x, added_of_y };
+
 // g = dy [+ addend], 0 where the gate is closed.
-template <class T, int V>
+template <class T, int V, GateForm kForm>
 struct GatedGradient {
   const T *x, *dy;
   const T* addend;  // null: none
   const T* y;       // of_y
   Gate gate;
+  float closed_from;  // and above; NaN: without end
+
+  static constexpr bool kTold = kForm == GateForm::told;
+  static constexpr bool kAdds = kForm >= GateForm::added;
+  static constexpr Gate kGate = kForm == GateForm::of_x || kForm == GateForm::added_of_x   ? Gate::of_x
+                                : kForm == GateForm::of_y || kForm == GateForm::added_of_y ? Gate::of_y
+                                                                                           : Gate::none;
+  static constexpr int kImages = kTold ? 4 : 2 + kAdds + (kGate == Gate::of_y);
+  static constexpr int kAhead = rows_ahead<T, V>(kImages);
+  RIDGELINE_DEVICE bool adds() const { return kTold ? addend != nullptr : kAdds; }
+  RIDGELINE_DEVICE bool gated(Gate by) const { return (kTold ? gate : kGate) == by; }
 
   void pointers(const RowTiles& tiles, PointerList& list) const {
     for (const T* const* image : {&x, &dy, &addend, &y}) list.reads(*image, tiles.elements());
@@ -232,12 +263,13 @@ struct GatedGradient {
   struct Packs {
     Pack<T, V> x, dy, addend, y;
   };
-  RIDGELINE_DEVICE Packs read(i64 at) const {
+  template <class Load>
+  RIDGELINE_DEVICE Packs read(u32 at, const Load& load) const {
     Packs packs;
-    packs.x = load_pack<V>(x + at);
-    packs.dy = load_pack<V>(dy + at);
-    if (addend != nullptr) packs.addend = load_pack<V>(addend + at);
-    if (gate == Gate::of_y) packs.y = load_pack<V>(y + at);
+    packs.x = load(x + at);
+    packs.dy = load(dy + at);
+    packs.addend = adds() ? load(addend + at) : packs.x;
+    packs.y = gated(Gate::of_y) ? load(y + at) : packs.x;
     return packs;
   }
   // x - mean and g.
@@ -247,29 +279,33 @@ struct GatedGradient {
     widen(packs.dy, g);
     RIDGELINE_UNROLL
     for (int v = 0; v < V; ++v) d[v] = d[v] - mean[v];
-    if (addend != nullptr) {
+    if (adds()) {
       float more[V];
       widen(packs.addend, more);
       RIDGELINE_UNROLL
       for (int v = 0; v < V; ++v) g[v] += more[v];
     }
-    if (gate == Gate::of_y) {
+    if (gated(Gate::of_y)) {
       float of[V];
       widen(packs.y, of);
       RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v) g[v] = of[v] <= 0 ? 0.0f : g[v];
-    } else if (gate == Gate::of_x) {
+      for (int v = 0; v < V; ++v) g[v] = of[v] <= 0 || of[v] >= closed_from ? 0.0f : g[v];
+    } else if (gated(Gate::of_x)) {
       RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v) g[v] = d[v] * scale[v] + beta[v] <= 0 ? 0.0f : g[v];
+      for (int v = 0; v < V; ++v) {
+        const float of = d[v] * scale[v] + beta[v];
+        g[v] = of <= 0 || of >= closed_from ? 0.0f : g[v];
+      }
     }
   }
 };
 
 // partial[chunk] = sums of g and of g * (x - mean); also g if it is a result.
-template <class T, int V>
+template <class T, int V, GateForm kForm>
 struct NormGradientSums {
+  using Gradient = GatedGradient<T, V, kForm>;
   struct Parameters {
-    GatedGradient<T, V> gradient;
+    Gradient gradient;
     const float *mean, *inv_std, *gamma;
     const float* beta;  // of_x
     T* g;               // null: no result
@@ -278,6 +314,7 @@ struct NormGradientSums {
   };
   using Shared = RowSumsShared<2, V>;
   static constexpr int kThreads = kRowThreads;
+  static constexpr int kBlocksAtOnce = kBlocksOfOneWave;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
   static void pointers(const Parameters& p, PointerList& list) {
     p.gradient.pointers(p.tiles, list);
@@ -297,27 +334,30 @@ struct NormGradientSums {
     const RowTiles& t = p.tiles;
     typename Block::template PerThread<Registers> registers;
     block.each_thread([&](int thread) {
-      const i64 channel = (static_cast<i64>(block.x()) * t.lanes + thread % t.lanes) * V;
+      const ThreadRows rows = t.spread(block.x(), block.y(), thread);
       Registers& r = registers[thread];
       RIDGELINE_UNROLL
       for (int v = 0; v < V; ++v) r.sums[0][v] = r.sums[1][v] = 0;
-      if (channel >= t.channels) return;
+      if (rows.count == 0) return;
       float mean[V], scale[V], beta[V];
+      load_channels(p.mean + rows.channel, mean);
       RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v) {
-        mean[v] = p.mean[channel + v];
-        const bool again = p.gradient.gate == Gate::of_x;
-        scale[v] = again ? p.gamma[channel + v] * p.inv_std[channel + v] : 0;
-        beta[v] = again ? p.beta[channel + v] : 0;
+      for (int v = 0; v < V; ++v) scale[v] = beta[v] = 0;
+      if (p.gradient.gated(Gate::of_x)) {
+        float inv_std[V];
+        load_channels(p.gamma + rows.channel, scale);
+        load_channels(p.inv_std + rows.channel, inv_std);
+        load_channels(p.beta + rows.channel, beta);
+        RIDGELINE_UNROLL
+        for (int v = 0; v < V; ++v) scale[v] = scale[v] * inv_std[v];
       }
-      over_rows(
-          t.begin(block.y()) + thread / t.lanes, t.end(block.y()), t.row_step(),
-          [&](i64 row) { return p.gradient.read(row * t.channels + channel); },
-          [&](i64 row, const typename GatedGradient<T, V>::Packs& packs) {
+      over_rows<Gradient::kAhead>(
+          t, rows, [&](u32, u32 at) { return p.gradient.read(at, [](const T* from) { return load_pack<V>(from); }); },
+          [&](u32, u32 at, const typename Gradient::Packs& packs) {
             float d[V], g[V];
             p.gradient.take(packs, mean, scale, beta, d, g);
             if (p.g != nullptr) {
-              store(g, p.g + row * t.channels + channel);
+              store(g, p.g + at);
               RIDGELINE_UNROLL
               for (int v = 0; v < V; ++v) g[v] = as_stored<T>(g[v]);  // what NormGradient reads
             }
@@ -372,10 +412,11 @@ struct NormGradientFactors {
 };
 
 // dx = outer * (g - constant - (x - mean) * slope).
-template <class T, int V>
+template <class T, int V, GateForm kForm>
 struct NormGradient {
+  using Gradient = GatedGradient<T, V, kForm>;
   struct Parameters {
-    GatedGradient<T, V> gradient;
+    Gradient gradient;
     const float *mean, *outer, *constant, *slope;
     const float* beta;  // of_x
     T* dx;
@@ -383,6 +424,7 @@ struct NormGradient {
   };
   using Shared = Nothing;
   static constexpr int kThreads = kRowThreads;
+  static constexpr int kBlocksAtOnce = kBlocksOfOneWave;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
   static void pointers(const Parameters& p, PointerList& list) {
     p.gradient.pointers(p.tiles, list);
@@ -398,60 +440,67 @@ struct NormGradient {
   static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared&) {
     const RowTiles& t = p.tiles;
     block.each_thread([&](int thread) {
-      const i64 channel = (static_cast<i64>(block.x()) * t.lanes + thread % t.lanes) * V;
-      if (channel >= t.channels) return;
+      const ThreadRows rows = rows_from_the_end(t, block.x(), block.y(), thread);
+      if (rows.count == 0) return;
       float mean[V], outer[V], constant[V], slope[V], beta[V];
+      load_channels(p.mean + rows.channel, mean);
+      load_channels(p.outer + rows.channel, outer);
+      load_channels(p.constant + rows.channel, constant);
+      load_channels(p.slope + rows.channel, slope);
       RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v) {
-        mean[v] = p.mean[channel + v];
-        outer[v] = p.outer[channel + v];
-        constant[v] = p.constant[channel + v];
-        slope[v] = p.slope[channel + v];
-        beta[v] = p.gradient.gate == Gate::of_x ? p.beta[channel + v] : 0;
-      }
-      over_rows(
-          t.begin(block.y()) + thread / t.lanes, t.end(block.y()), t.row_step(),
-          [&](i64 row) { return p.gradient.read(row * t.channels + channel); },
-          [&](i64 row, const typename GatedGradient<T, V>::Packs& packs) {
+      for (int v = 0; v < V; ++v) beta[v] = 0;
+      if (p.gradient.gated(Gate::of_x)) load_channels(p.beta + rows.channel, beta);
+      over_rows<Gradient::kAhead>(
+          t, rows,
+          [&](u32, u32 at) { return p.gradient.read(at, [](const T* from) { return load_pack_last<V>(from); }); },
+          [&](u32, u32 at, const typename Gradient::Packs& packs) {
             float d[V], g[V];
             p.gradient.take(packs, mean, outer, beta, d, g);
             RIDGELINE_UNROLL
             for (int v = 0; v < V; ++v) g[v] = outer[v] * (g[v] - constant[v] - d[v] * slope[v]);
-            store(g, p.dx + row * t.channels + channel);
+            store(g, p.dx + at);
           });
     });
   }
 };
 
-#define RIDGELINE_BATCH_NORM_KERNELS(K)                       \
-  K(norm_sums_f32, NormSums<float, 4>)                        \
-  K(norm_sums_bf16, NormSums<bfloat16, 8>)                    \
-  K(norm_sums_f16, NormSums<float16, 8>)                      \
-  K(norm_sums_f32_1, NormSums<float, 1>)                      \
-  K(norm_sums_bf16_1, NormSums<bfloat16, 1>)                  \
-  K(norm_sums_f16_1, NormSums<float16, 1>)                    \
-  K(norm_statistics_f32, NormStatistics<float>)               \
-  K(norm_statistics_bf16, NormStatistics<bfloat16>)           \
-  K(norm_statistics_f16, NormStatistics<float16>)             \
-  K(norm_scale, NormScale)                                    \
-  K(normalise_f32, Normalise<float, 4>)                       \
-  K(normalise_bf16, Normalise<bfloat16, 8>)                   \
-  K(normalise_f16, Normalise<float16, 8>)                     \
-  K(normalise_f32_1, Normalise<float, 1>)                     \
-  K(normalise_bf16_1, Normalise<bfloat16, 1>)                 \
-  K(normalise_f16_1, Normalise<float16, 1>)                   \
-  K(norm_gradient_sums_f32, NormGradientSums<float, 4>)       \
-  K(norm_gradient_sums_bf16, NormGradientSums<bfloat16, 8>)   \
-  K(norm_gradient_sums_f16, NormGradientSums<float16, 8>)     \
-  K(norm_gradient_sums_f32_1, NormGradientSums<float, 1>)     \
-  K(norm_gradient_sums_bf16_1, NormGradientSums<bfloat16, 1>) \
-  K(norm_gradient_sums_f16_1, NormGradientSums<float16, 1>)   \
-  K(norm_gradient_factors, NormGradientFactors)               \
-  K(norm_gradient_f32, NormGradient<float, 4>)                \
-  K(norm_gradient_bf16, NormGradient<bfloat16, 8>)            \
-  K(norm_gradient_f16, NormGradient<float16, 8>)              \
-  K(norm_gradient_f32_1, NormGradient<float, 1>)              \
-  K(norm_gradient_bf16_1, NormGradient<bfloat16, 1>)          \
-  K(norm_gradient_f16_1, NormGradient<float16, 1>)
+#define RIDGELINE_GATE_FORMS(K, name, Body, suffix, ...)                 \
+  K(name##_##suffix, Body<__VA_ARGS__, GateForm::open>)                  \
+  K(name##_of_x_##suffix, Body<__VA_ARGS__, GateForm::of_x>)             \
+  K(name##_of_y_##suffix, Body<__VA_ARGS__, GateForm::of_y>)             \
+  K(name##_added_##suffix, Body<__VA_ARGS__, GateForm::added>)           \
+  K(name##_added_of_x_##suffix, Body<__VA_ARGS__, GateForm::added_of_x>) \
+  K(name##_added_of_y_##suffix, Body<__VA_ARGS__, GateForm::added_of_y>)
+
+#define RIDGELINE_BATCH_NORM_KERNELS(K)                                            \
+  K(norm_sums_f32, NormSums<float, 4>)                                             \
+  K(norm_sums_bf16, NormSums<bfloat16, 4>)                                         \
+  K(norm_sums_f16, NormSums<float16, 4>)                                           \
+  K(norm_sums_f32_1, NormSums<float, 1>)                                           \
+  K(norm_sums_bf16_1, NormSums<bfloat16, 1>)                                       \
+  K(norm_sums_f16_1, NormSums<float16, 1>)                                         \
+  K(norm_statistics_f32, NormStatistics<float>)                                    \
+  K(norm_statistics_bf16, NormStatistics<bfloat16>)                                \
+  K(norm_statistics_f16, NormStatistics<float16>)                                  \
+  K(norm_scale, NormScale)                                                         \
+  K(normalise_f32, Normalise<float, 4>)                                            \
+  K(normalise_bf16, Normalise<bfloat16, 4>)                                        \
+  K(normalise_f16, Normalise<float16, 4>)                                          \
+  K(normalise_f32_1, Normalise<float, 1>)                                          \
+  K(normalise_bf16_1, Normalise<bfloat16, 1>)                                      \
+  K(normalise_f16_1, Normalise<float16, 1>)                                        \
+  RIDGELINE_GATE_FORMS(K, norm_gradient_sums, NormGradientSums, f32, float, 4)     \
+  RIDGELINE_GATE_FORMS(K, norm_gradient_sums, NormGradientSums, bf16, bfloat16, 4) \
+  RIDGELINE_GATE_FORMS(K, norm_gradient_sums, NormGradientSums, f16, float16, 4)   \
+  K(norm_gradient_sums_f32_1, NormGradientSums<float, 1, GateForm::told>)          \
+  K(norm_gradient_sums_bf16_1, NormGradientSums<bfloat16, 1, GateForm::told>)      \
+  K(norm_gradient_sums_f16_1, NormGradientSums<float16, 1, GateForm::told>)        \
+  K(norm_gradient_factors, NormGradientFactors)                                    \
+  RIDGELINE_GATE_FORMS(K, norm_gradient, NormGradient, f32, float, 4)              \
+  RIDGELINE_GATE_FORMS(K, norm_gradient, NormGradient, bf16, bfloat16, 4)          \
+  RIDGELINE_GATE_FORMS(K, norm_gradient, NormGradient, f16, float16, 4)            \
+  K(norm_gradient_f32_1, NormGradient<float, 1, GateForm::told>)                   \
+  K(norm_gradient_bf16_1, NormGradient<bfloat16, 1, GateForm::told>)               \
+  K(norm_gradient_f16_1, NormGradient<float16, 1, GateForm::told>)
 
 }  // namespace ridgeline::cuda

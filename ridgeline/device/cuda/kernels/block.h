@@ -81,14 +81,16 @@ class HostBlock {
   u32 x_, y_, z_;
 };
 
-// A fixed tree over `rows` rows (a power of two) of `width` values each: add(i, j) adds value j to value i; both
-// indices are row*width + column. The sums end in row 0.
+// A fixed tree over `rows` rows of `width` values each: add(i, j) adds value j to value i; both indices are
+// row*width + column. The sums end in row 0.
 template <int kThreads, class Block, class Add>
 RIDGELINE_DEVICE void tree(Block& block, int rows, int width, const Add& add) {
-  for (int half = rows / 2; half > 0; half /= 2) {
+  while (rows > 1) {
+    const int kept = (rows + 1) / 2, added = rows - kept;
     block.each_thread([&](int thread) {
-      for (int i = thread; i < half * width; i += kThreads) add(i, i + half * width);
+      for (int i = thread; i < added * width; i += kThreads) add(i, i + kept * width);
     });
+    rows = kept;
   }
 }
 
@@ -106,6 +108,10 @@ template <>
 struct Storage<bfloat16> {
   using Bits = u16;
   static RIDGELINE_DEVICE float widen(u16 x) { return bf16_to_float(x); }
+  static RIDGELINE_DEVICE void widen_pair(u32 x, float& low, float& high) {
+    low = float_of(x << 16);
+    high = float_of(x & 0xffff0000u);
+  }
   static RIDGELINE_DEVICE u16 narrow(float x) { return float_to_bf16(x); }
   static RIDGELINE_DEVICE u32 narrow(float low, float high) { return floats_to_bf16(low, high); }
 };
@@ -136,10 +142,38 @@ template <int V, class T>
 RIDGELINE_DEVICE Pack<T, V> load_pack(const T* from) {
   return *reinterpret_cast<const Pack<T, V>*>(from);
 }
+// What nobody reads soon again: its place in the cache is the first to be given away.
+template <int V, class T>
+RIDGELINE_DEVICE Pack<T, V> load_pack_last(const T* from) {
+#if RIDGELINE_ON_CARD
+  const auto as = [from]<class Word>(const Word*) {
+    return __builtin_bit_cast(Pack<T, V>, __ldcs(reinterpret_cast<const Word*>(from)));
+  };
+  if constexpr (sizeof(T) * V == 16)
+    return as(static_cast<const uint4*>(nullptr));
+  else if constexpr (sizeof(T) * V == 8)
+    return as(static_cast<const uint2*>(nullptr));
+  else if constexpr (sizeof(T) * V == 4)
+    return as(static_cast<const u32*>(nullptr));
+  else
+    return as(static_cast<const u16*>(nullptr));
+#else
+  return load_pack<V>(from);
+#endif
+}
 template <class T, int V>
 RIDGELINE_DEVICE void widen(const Pack<T, V>& pack, float (&to)[V]) {
-  RIDGELINE_UNROLL
-  for (int i = 0; i < V; ++i) to[i] = Storage<T>::widen(pack.at[i]);
+  if constexpr (V % 2 == 0 && requires(float& x) { Storage<T>::widen_pair(0u, x, x); }) {
+    struct alignas(2 * V) Pairs {
+      u32 at[V / 2];
+    };
+    const Pairs pairs = __builtin_bit_cast(Pairs, pack);
+    RIDGELINE_UNROLL
+    for (int i = 0; i < V / 2; ++i) Storage<T>::widen_pair(pairs.at[i], to[2 * i], to[2 * i + 1]);
+  } else {
+    RIDGELINE_UNROLL
+    for (int i = 0; i < V; ++i) to[i] = Storage<T>::widen(pack.at[i]);
+  }
 }
 template <class T, int V>
 RIDGELINE_DEVICE void load(const T* from, float (&to)[V]) {

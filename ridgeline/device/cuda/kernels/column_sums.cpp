@@ -15,7 +15,7 @@ std::span<const KernelRow* const> column_sums_rows() {
 
 namespace {
 
-RowTiles tiles_of(std::int64_t rows, std::int64_t channels, int width) { return {rows, channels, width, kFullCard, 8}; }
+RowTiles tiles_of(std::int64_t rows, std::int64_t channels, int width) { return {rows, channels, width, kOneWave, 8}; }
 
 }  // namespace
 

@@ -17,6 +17,7 @@ struct ColumnSums {
   };
   using Shared = RowSumsShared<1, V>;
   static constexpr int kThreads = kRowThreads;
+  static constexpr int kBlocksAtOnce = kBlocksOfOneWave;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
   static void pointers(const Parameters& p, PointerList& list) {
     list.reads(p.x, p.tiles.elements());
@@ -31,15 +32,13 @@ struct ColumnSums {
     const RowTiles& t = p.tiles;
     typename Block::template PerThread<Registers> registers;
     block.each_thread([&](int thread) {
-      const i64 channel = (static_cast<i64>(block.x()) * t.lanes + thread % t.lanes) * V;
+      const ThreadRows rows = t.spread(block.x(), block.y(), thread);
       Registers& r = registers[thread];
       RIDGELINE_UNROLL
       for (int v = 0; v < V; ++v) r.sums[0][v] = 0;
-      if (channel >= t.channels) return;
-      over_rows(
-          t.begin(block.y()) + thread / t.lanes, t.end(block.y()), t.row_step(),
-          [&](i64 row) { return load_pack<V>(p.x + row * t.channels + channel); },
-          [&](i64, const Pack<T, V>& pack) {
+      over_rows<rows_ahead<T, V>(1)>(
+          t, rows, [&](u32, u32 at) { return load_pack<V>(p.x + at); },
+          [&](u32, u32, const Pack<T, V>& pack) {
             float x[V];
             widen(pack, x);
             RIDGELINE_UNROLL

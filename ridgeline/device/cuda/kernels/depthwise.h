@@ -228,15 +228,16 @@ struct DepthwiseWeightSums {
     const PoolShape& s = p.s;
     typename Block::template PerThread<Registers> registers;
     block.each_thread([&](int thread) {
-      const i64 channel = (static_cast<i64>(block.x()) * t.lanes + thread % t.lanes) * V;
+      const ThreadRows rows = t.in_chunk(block.x(), block.y(), thread);
+      const i64 channel = rows.channel;
       Registers& sums = registers[thread];
       RIDGELINE_UNROLL
       for (int tap = 0; tap < kDepthwiseTaps; ++tap) {
         RIDGELINE_UNROLL
         for (int v = 0; v < V; ++v) sums.sums[tap][v] = 0;
       }
-      if (channel >= t.channels) return;
-      for (i64 pixel = t.begin(block.y()) + thread / t.lanes; pixel < t.end(block.y()); pixel += t.row_step()) {
+      i64 pixel = rows.row;
+      for (u32 left = rows.count; left > 0; --left, pixel += rows.step) {
         u32 rest = static_cast<u32>(pixel);
         const i32 column = static_cast<i32>(p.columns.split(rest)) * s.sw - s.left;
         const i32 row = static_cast<i32>(p.rows.split(rest)) * s.sh - s.top;

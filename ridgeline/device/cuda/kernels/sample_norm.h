@@ -40,17 +40,16 @@ RIDGELINE_DEVICE void sum_channels(Block& block, const NormTiles& tiles, RowSums
   const u32 tile = tiles.channel_tiles.split(batch);
   typename Block::template PerThread<Registers> registers;
   block.each_thread([&](int thread) {
-    const i64 channel = (static_cast<i64>(tile) * t.lanes + thread % t.lanes) * V;
+    const ThreadRows rows = t.spread(tile, block.y(), thread);
     Registers& r = registers[thread];
     RIDGELINE_UNROLL
     for (int v = 0; v < V; ++v) r.sums[0][v] = r.sums[1][v] = 0;
-    if (channel >= t.channels) return;
-    const auto state = begin(batch, channel);
-    const i64 first = batch * tiles.values_of_batch() + channel;
-    over_rows(
-        t.begin(block.y()) + thread / t.lanes, t.end(block.y()), t.row_step(),
-        [&](i64 row) { return read(row, first + row * t.channels); },
-        [&](i64, const auto& values) { add(state, values, r.sums); });
+    if (rows.count == 0) return;
+    const auto state = begin(batch, i64{rows.channel});
+    const i64 first = batch * tiles.values_of_batch();
+    over_rows<4>(
+        t, rows, [&](u32 row, u32 at) { return read(row, first + at); },
+        [&](u32, u32, const auto& values) { add(state, values, r.sums); });
   });
   write_row_sums<2, V>(block, t, tile, batch * t.chunks + block.y(), registers, shared, partial);
 }

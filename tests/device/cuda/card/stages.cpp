@@ -14,7 +14,7 @@ std::span<const Stage> stages() {
       {"plans", "plans of cuDNN and cuBLASLt beside the reference, three runs' bits, NaN", 40, check_library_plans},
       {"plan_times", "time of the first plans of AlexNet, ResNet-50 and VGG-11", 120, time_library_plans, true},
       {"rates", "copies, launches, replays of graphs", 15, measure_rates},
-      {"kernel_rates", "bytes a second of each kernel of ours beside a copy", 40, measure_kernels, true},
+      {"kernel_rates", "bytes a second of each kernel of ours beside a copy", 60, measure_kernels, true},
       {"sticky", "a kernel that writes where nothing is ends in a clear error; the last stage", 5, break_the_context},
   };
   return kStages;
