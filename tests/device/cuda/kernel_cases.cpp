@@ -423,13 +423,15 @@ void convolutions(Cases& cases) {
     cases.add("direct_convolution", type, body(s));
     DirectShape d = s;
     d.result = type;
-    d.c = d.k = d.groups = pick(random, {1, 3, 4, 32, 36});
+    d.c = d.k = d.groups = pick(random, {1, 3, 4, 32, 36, 144});
+    d.h = pick(random, {5, 9, 31});
+    d.stride_w = random() % 4 == 0 ? d.stride_w : d.stride_h;
     d.r = d.s = 3;
     d.dilation_h = 1;
     d.top = d.left = 1;
     d.oh = (d.h + 2 - 3) / d.stride_h + 1;
     d.ow = (d.w + 2 - 3) / d.stride_w + 1;
-    cases.add("depthwise " + text(d.c), type, body(d));
+    cases.add("depthwise " + text(d.c) + " stride " + text(d.stride_h) + "x" + text(d.stride_w), type, body(d));
     ProductShape p{type, s.result, pick(random, {1, 17}), pick(random, {1, 33}), pick(random, {1, 70})};
     const bool turned = random() % 2 != 0;
     p.a_row = turned ? 1 : p.inner;

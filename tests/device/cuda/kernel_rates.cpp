@@ -317,9 +317,12 @@ std::vector<KernelRate> kernel_rates() {
     void *x = c.many(DType::bf16, 1024000), *p = c.room(DType::bf16, 1024000), *loss = c.room(DType::bf16, 1024);
     return [=, &c] { softmax_cross_entropy(c.sink(), DType::bf16, x, t, loss, p, nullptr, 1024, 1000); };
   }));
-  depthwises(rates, DType::bf16, 112, 32, 1);
-  depthwises(rates, DType::bf16, 112, 96, 2);
-  depthwises(rates, DType::bf16, 28, 192, 1);
+  struct Layer {
+    std::int64_t side, channels, stride;
+  };
+  constexpr Layer kMobileNet[] = {{112, 32, 1}, {112, 96, 2}, {56, 144, 1}, {56, 144, 2}, {28, 192, 1},
+                                  {28, 192, 2}, {14, 384, 1}, {14, 576, 1}, {14, 576, 2}, {7, 960, 1}};
+  for (const Layer& layer : kMobileNet) depthwises(rates, DType::bf16, layer.side, layer.channels, layer.stride);
   sequences(rates);
   return rates;
 }

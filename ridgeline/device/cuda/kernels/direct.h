@@ -32,6 +32,7 @@ struct Bias {
     list.reads(narrow, elements);
     list.reads(wide, elements);
   }
+  RIDGELINE_DEVICE bool any() const { return narrow != nullptr || wide != nullptr; }
   RIDGELINE_DEVICE float at(i64 i) const {
     if (wide != nullptr) return wide[i];
     return narrow != nullptr ? load_one(narrow + i) : 0.0f;
