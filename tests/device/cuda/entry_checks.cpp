@@ -65,6 +65,12 @@ std::vector<test::OpRow> rows_for_entries() {
                                  {"groups", std::int64_t{8}},
                                  {"kernel", std::vector<std::int64_t>{3, 3}},
                                  {"f32_results", true}}});
+  // First layers, by tensor cores.
+  rows.push_back({.op = "conv2d",
+                  .operands = {{{2, 9, 20, 3}}, {{24, 5, 5, 3}}, {{24}}},
+                  .attributes = {{"pad", std::vector<std::int64_t>{2, 2, 2, 2}},
+                                 {"stride", std::vector<std::int64_t>{2, 2}},
+                                 {"activation", std::string("relu")}}});
   rows.push_back({.op = "strided_slice_bwd",
                   .operands = {{{2, 3, 2, 5}}},
                   .attributes = {{"start", std::vector<std::int64_t>{0, 0, 0, 1}},
