@@ -71,6 +71,15 @@ std::vector<test::OpRow> rows_for_entries() {
                   .attributes = {{"pad", std::vector<std::int64_t>{2, 2, 2, 2}},
                                  {"stride", std::vector<std::int64_t>{2, 2}},
                                  {"activation", std::string("relu")}}});
+  for (const bool f32_results : {false, true}) {
+    rows.push_back({.op = "conv2d_bwd_weights",
+                    .operands = {{{2, 9, 20, 3}}, {{2, 5, 10, 24}}},
+                    .attributes = {{"pad", std::vector<std::int64_t>{2, 2, 2, 2}},
+                                   {"stride", std::vector<std::int64_t>{2, 2}},
+                                   {"kernel", std::vector<std::int64_t>{5, 5}},
+                                   {"bias", true},
+                                   {"f32_results", f32_results}}});
+  }
   rows.push_back({.op = "strided_slice_bwd",
                   .operands = {{{2, 3, 2, 5}}},
                   .attributes = {{"start", std::vector<std::int64_t>{0, 0, 0, 1}},

@@ -19,6 +19,12 @@ void add_tensor_core_cases(Cases& cases) {
     s.stride_w = pick(random, {1, 2, 3, 4});
     s.top = pick(random, {0, 1, 3});
     s.left = pick(random, {0, 1, 2, 3});
+    if (random() % 6 == 0) {  // more tiles than blocks
+      s.n = s.r * s.s > 49 ? 150 : 500;
+      s.k = 8;
+      s.h = s.r + 1;
+      s.w = s.s + 4;
+    }
     s.oh = (s.h + 2 * s.top - s.r) / s.stride_h + 1;
     s.ow = (s.w + 2 * s.left - s.s) / s.stride_w + 1;
     const bool bias = random() % 2 != 0, wide = random() % 2 != 0, relu = random() % 2 != 0;
@@ -34,6 +40,16 @@ void add_tensor_core_cases(Cases& cases) {
           e.relu = relu;
           first_layer(c.sink(), s, x, w, e, y, c.noise(first_layer_scratch(s)));
           c.result(y, type, result);
+        },
+        true);
+    DirectShape g = s;
+    if (random() % 2 != 0) g.result = DType::f32;
+    cases.add(
+        "first_layer_gradient" + shape, type,
+        [=](CaseRun& c) {
+          void *x = c.values(type, image), *dy = c.values(type, result), *dw = c.room(g.result, weights);
+          first_layer_gradient(c.sink(), g, x, dy, dw, c.noise(first_layer_gradient_scratch(g)));
+          c.result(dw, g.result, weights);
         },
         true);
   });

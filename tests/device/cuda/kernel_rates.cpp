@@ -107,7 +107,7 @@ void depthwises(std::vector<KernelRate>& rates, DType type, std::int64_t side, s
   }));
 }
 
-// Of an image of 3 channels and 224x224 pixels, in bf16: forward with bias and relu.
+// Of an image of 3 channels and 224x224 pixels, in bf16: forward with bias and relu, weights' gradient.
 void first_layers(std::vector<KernelRate>& rates, const char* model, std::int64_t batch, std::int64_t filters,
                   std::int64_t side, std::int64_t stride, std::int64_t pad) {
   constexpr DType type = DType::bf16;
@@ -132,6 +132,11 @@ void first_layers(std::vector<KernelRate>& rates, const char* model, std::int64_
     e.relu = true;
     void* scratch = c.noise(first_layer_scratch(s));
     return [=, &c] { first_layer(c.sink(), s, x, w, e, y, scratch); };
+  }));
+  rates.push_back(rate("first_layer_gradient" + name, bytes, [=](CaseRun& c) {
+    void *x = c.many(type, image), *dy = c.many(type, result), *dw = c.room(type, weights);
+    void* scratch = c.noise(first_layer_gradient_scratch(s));
+    return [=, &c] { first_layer_gradient(c.sink(), s, x, dy, dw, scratch); };
   }));
 }
 

@@ -20,34 +20,6 @@ namespace {
 
 constexpr std::int64_t kMostChannels = 4, kMostFilters = 256, kMostSide = 11, kMostStride = 4;
 
-// Without what says how many rows a block has.
-WindowRows windows_of(const DirectShape& shape) {
-  const auto i = [](std::int64_t v) { return static_cast<i32>(v); };
-  WindowRows s;
-  s.n = i(shape.n), s.h = i(shape.h), s.width = i(shape.w * shape.c);
-  s.oh = i(shape.oh), s.ow = i(shape.ow), s.k = i(shape.k);
-  s.r = i(shape.r), s.taps = i(shape.s * shape.c);
-  s.stride = i(shape.stride_h), s.step = i(shape.stride_w * shape.c);
-  s.top = i(shape.top), s.left = i(shape.left * shape.c);
-  s.lead = (s.left + 7) / 8 * 8;
-  s.classes = s.step % 2 != 0 && s.ow > 1 ? 2 : 1;
-  s.pairs = (std::max(s.shift(0), s.classes == 2 ? s.shift(1) : 0) + s.taps + 1) / 2;
-  s.steps = static_cast<i32>(divided_up(i64{s.r} * s.pairs, 8));
-  s.quads = Divisor(divided_up((s.begin(s.ow - 1) & ~1) + 2 * s.pairs, 8));
-  s.row_pairs = Divisor(s.pairs);
-  for (int which = 0; which < s.classes; ++which) s.columns[which] = Divisor(s.columns_of(which));
-  s.whole = s.width % 8 == 0;
-  return s;
-}
-
-i64 quads_under(const WindowRows& s, i32 rows) { return i64{s.rows_under(rows)} * s.quads.value; }
-
-void set_tile_rows(WindowRows& s, i32 rows) {
-  s.tile_rows = rows;
-  s.tiles = static_cast<i32>(divided_up(s.oh, rows));
-  s.image_tiles = Divisor(s.tiles);
-}
-
 // Sums of 32 results by 32 filters or 64 by 64: groups of 64 where at most a quarter of the last would be idle.
 int column_tiles(const WindowRows& s) { return (s.k + 63) / 64 * 64 - s.k < 32 ? 8 : 4; }
 i32 filter_groups(const WindowRows& s) { return static_cast<i32>(divided_up(s.k, column_tiles(s) * 8)); }
@@ -59,14 +31,13 @@ i32 forward_tile_rows(const WindowRows& s) {
   constexpr double kCard = kFullCard / 4, kStores = 6, kCopies = 4, kQuadsOfAStep = 512;
   i32 best = 1;
   double least = 0;
-  for (i32 rows = 1; rows <= std::min(s.oh, 32) && quads_under(s, rows) <= kWindowQuads; ++rows) {
-    i64 units = 0;
-    for (int which = 0; which < s.classes; ++which) units += divided_up(i64{rows} * s.columns_of(which), 64);
+  for (i32 rows = 1; rows <= std::min(s.oh, 32) && s.quads_under(rows) <= kWindowQuads; ++rows) {
+    const i64 units = units_of(s, rows, 64);
     const double blocks = static_cast<double>(i64{s.n} * divided_up(s.oh, rows) * filter_groups(s));
     const double rounds = 0.5 * (static_cast<double>(units) / 4 + static_cast<double>(divided_up(units, 4)));
     const double waves = std::max(blocks / kCard, 1.0);
     const double block =
-        rounds * (s.steps + kStores) + kCopies + static_cast<double>(quads_under(s, rows)) / kQuadsOfAStep;
+        rounds * (s.steps + kStores) + kCopies + static_cast<double>(s.quads_under(rows)) / kQuadsOfAStep;
     const double time = (waves < 8 ? static_cast<double>(static_cast<i64>(waves + 0.999)) : waves) * block;
     if (rows == 1 || time < least) best = rows, least = time;
   }
@@ -97,7 +68,7 @@ bool is_first_layer(const DirectShape& s) {
                        s.stride_w <= kMostStride && s.n > 0 && s.oh > 0 && s.ow > 0 && s.w <= (i64{1} << 20);
   if (!windows) return false;
   const WindowRows rows = windows_of(s);
-  return rows.steps * 8 <= kWindowPairs && quads_under(rows, 1) <= kWindowQuads;
+  return rows.steps * 8 <= kWindowPairs && rows.quads_under(1) <= kWindowQuads && fits_gradient(rows);
 }
 
 std::size_t first_layer_scratch(const DirectShape& shape) {

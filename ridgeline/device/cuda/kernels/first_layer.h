@@ -109,7 +109,7 @@ struct FirstLayer {
     const i32 rows = first + s.tile_rows <= s.oh ? s.tile_rows : s.oh - first;
     block.each_thread([&](int thread) {
       copy_rows<kThreads>(s, p.x, static_cast<i32>(image), first, rows, thread, shared.rows);
-      fill_pairs<kThreads>(s, thread, shared.pairs);
+      fill_pairs<kThreads>(s, s.steps * 8, thread, shared.pairs);
       finish_copies();
     });
     const i32 even = static_cast<i32>(divided_up(rows * s.columns_of(0), kResults));

@@ -108,6 +108,14 @@ RIDGELINE_DEVICE void start_copy(Quad* to, const void* from, bool inside) {
   *to = inside ? *static_cast<const Quad*>(from) : Quad{};
 #endif
 }
+// Asks for the 128 bytes around an address, which will be read soon.
+RIDGELINE_DEVICE void fetch_line(const void* address) {
+#if RIDGELINE_ON_CARD
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+#else
+  static_cast<void>(address);
+#endif
+}
 RIDGELINE_DEVICE void finish_copies() {
 #if RIDGELINE_ON_CARD
   asm volatile("cp.async.wait_all;" ::: "memory");

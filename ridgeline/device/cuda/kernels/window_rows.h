@@ -17,6 +17,7 @@ namespace ridgeline::cuda {
 
 inline constexpr int kWindowQuads = 2800;  // 16 bytes each of a block's rows
 inline constexpr int kWindowPairs = 256;   // of a window, at most
+inline constexpr int kPairPlaces = 288;    // with those that fill up groups
 
 struct WindowRows {
   i32 n = 0, h = 0, width = 0;  // of a row in values
@@ -35,12 +36,23 @@ struct WindowRows {
   i64 result() const { return static_cast<i64>(n) * oh * ow * k; }
   i64 weights() const { return static_cast<i64>(k) * r * taps; }
 
+  i64 quads_under(i32 rows) const { return i64{rows_under(rows)} * quads.value; }
+
   RIDGELINE_DEVICE i32 rows_under(i32 rows) const { return (rows - 1) * stride + r; }
   RIDGELINE_DEVICE i32 columns_of(i32 which) const { return (ow - which + classes - 1) / classes; }
   // Where the window of a column begins in its row in shared memory.
   RIDGELINE_DEVICE i32 begin(i32 column) const { return lead - left + column * step; }
   RIDGELINE_DEVICE i32 shift(i32 which) const { return begin(which) & 1; }
 };
+
+// All of a convolution's except how many rows a block has, which set_tile_rows() sets.
+struct DirectShape;
+WindowRows windows_of(const DirectShape& shape);
+void set_tile_rows(WindowRows& s, i32 rows);
+// Units of `results` results of one class in a tile of so many rows.
+i64 units_of(const WindowRows& s, i32 rows, i32 results);
+// Whether the rows and results of a tile of one row fit into a block of the gradient's kernel.
+bool fits_gradient(const WindowRows& s);
 
 // A result of a tile of rows.
 struct WindowPlace {
@@ -58,14 +70,14 @@ RIDGELINE_DEVICE i32 window_bytes(const WindowRows& s, const WindowPlace& place)
 
 // Where the pairs of a window are, in bytes from its begin; in the order of pair_place().
 struct PairTable {
-  i32 bytes[kWindowPairs];
+  i32 bytes[kPairPlaces];
 };
 // Lane t of four takes pairs t and t + 4 of a step, which are neighbours here.
 RIDGELINE_DEVICE int pair_place(int pair) { return pair / 8 * 8 + pair % 4 * 2 + pair % 8 / 4; }
 
 template <int kThreads>
-RIDGELINE_DEVICE void fill_pairs(const WindowRows& s, int thread, PairTable& table) {
-  for (int pair = thread; pair < s.steps * 8; pair += kThreads) {
+RIDGELINE_DEVICE void fill_pairs(const WindowRows& s, int pairs, int thread, PairTable& table) {
+  for (int pair = thread; pair < pairs; pair += kThreads) {
     u32 row = static_cast<u32>(pair);
     const u32 at = s.row_pairs.split(row);
     const bool inside = static_cast<i32>(row) < s.r;  // else its weights are zeros

@@ -149,6 +149,18 @@ KernelChoice make_depthwise_weights(const KernelRequest& request) {
                           });
 }
 
+KernelChoice make_first_layer_weights(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const DirectShape shape = weights_shape(request);
+  if (!is_first_layer(shape)) return Refusal{kNoFirstLayer};
+  auto kernel = weights_and_bias(request, "first_layer", first_layer_gradient_scratch(shape),
+                                 [shape](LaunchSink sink, const KernelArguments& a) {
+                                   first_layer_gradient(sink, shape, a.inputs[0], a.inputs[1], a.outputs[0], a.scratch);
+                                 });
+  std::get<std::unique_ptr<Kernel>>(kernel)->products = shape.type;
+  return kernel;
+}
+
 // By tensor cores, whose order of sums is that of the card.
 constexpr KernelEntry tensor_core_entry(std::string_view op, std::string_view name, EntryFactory factory) {
   KernelEntry entry = own_entry(op, name, factory, {DType::bf16, DType::f16});
@@ -167,6 +179,7 @@ constexpr KernelEntry kConvolutions[] = {
     library_entry("conv2d_bwd_data", "cudnn", make_library_convolution),
     own_entry("conv2d_bwd_data", "direct", make_direct_data),
     own_entry("conv2d_bwd_weights", "depthwise", make_depthwise_weights),
+    tensor_core_entry("conv2d_bwd_weights", "first_layer", make_first_layer_weights),
     library_entry("conv2d_bwd_weights", "cudnn_tf32", make_library_convolution, "tf32"),
     library_entry("conv2d_bwd_weights", "cudnn", make_library_convolution),
     own_entry("conv2d_bwd_weights", "direct", make_direct_weights),
