@@ -65,6 +65,21 @@ std::vector<test::OpRow> rows_for_entries() {
                                  {"groups", std::int64_t{8}},
                                  {"kernel", std::vector<std::int64_t>{3, 3}},
                                  {"f32_results", true}}});
+  // First layers, by tensor cores.
+  rows.push_back({.op = "conv2d",
+                  .operands = {{{2, 9, 20, 3}}, {{24, 5, 5, 3}}, {{24}}},
+                  .attributes = {{"pad", std::vector<std::int64_t>{2, 2, 2, 2}},
+                                 {"stride", std::vector<std::int64_t>{2, 2}},
+                                 {"activation", std::string("relu")}}});
+  for (const bool f32_results : {false, true}) {
+    rows.push_back({.op = "conv2d_bwd_weights",
+                    .operands = {{{2, 9, 20, 3}}, {{2, 5, 10, 24}}},
+                    .attributes = {{"pad", std::vector<std::int64_t>{2, 2, 2, 2}},
+                                   {"stride", std::vector<std::int64_t>{2, 2}},
+                                   {"kernel", std::vector<std::int64_t>{5, 5}},
+                                   {"bias", true},
+                                   {"f32_results", f32_results}}});
+  }
   rows.push_back({.op = "strided_slice_bwd",
                   .operands = {{{2, 3, 2, 5}}},
                   .attributes = {{"start", std::vector<std::int64_t>{0, 0, 0, 1}},

@@ -34,13 +34,15 @@ class Cases {
     }
   }
   template <class Body>
-  void add(const std::string& name, DType type, const Body& body) {
+  void add(const std::string& name, DType type, const Body& body, bool tensor_cores = false) {
     const unsigned seed = static_cast<unsigned>(random_());
-    cases_.push_back({name + " " + std::string(name_of(type)), [body, seed](KernelRunner& runner) {
+    cases_.push_back({name + " " + std::string(name_of(type)),
+                      [body, seed](KernelRunner& runner) {
                         CaseRun run(runner, seed);
                         body(run);
                         return run.results();
-                      }});
+                      },
+                      tensor_cores});
   }
   std::vector<KernelCase> take() { return std::move(cases_); }
 
@@ -50,6 +52,8 @@ class Cases {
   std::vector<KernelCase> cases_;
 };
 
+// First layers.
+void add_tensor_core_cases(Cases& cases);
 // Norms of samples, softmax over axes, rows of tables, products of many matrices, parts of a whole, values of ranks.
 void add_sequence_cases(Cases& cases);
 

@@ -454,7 +454,8 @@ void convolutions(Cases& cases) {
 
 std::vector<KernelCase> kernel_cases(unsigned seed, int rounds) {
   Cases cases(seed, rounds);
-  for (auto* family : {copies, batch_norms, sums, updates, pools, losses, others, convolutions, add_sequence_cases})
+  for (auto* family : {copies, batch_norms, sums, updates, pools, losses, others, convolutions, add_sequence_cases,
+                       add_tensor_core_cases})
     family(cases);
   return cases.take();
 }

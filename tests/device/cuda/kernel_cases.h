@@ -1,7 +1,8 @@
 // tests/device/cuda/kernel_cases.h
 //
 // Every kernel of our own on random operands of random shapes, for whoever can run launches: the host versions, the
-// recording driver, or a card. Two runners give the same results, bit by bit (NaN has any bits).
+// recording driver, or a card. Two runners give the same results, bit by bit (NaN has any bits), except by tensor
+// cores.
 #pragma once
 
 #include <cstddef>
@@ -46,13 +47,19 @@ struct KernelOutput {
 struct KernelCase {
   std::string name;  // "batch_norm_train bf16 rows=77 channels=24"
   std::function<std::vector<KernelOutput>(KernelRunner&)> run;
+  // Whether it multiplies by tensor cores. Then two runners agree within a band (matrix_tile.h), and one with itself to
+  // the bit.
+  bool tensor_cores = false;
 };
 
 // `rounds` of each kind, each with shapes of its own.
 std::vector<KernelCase> kernel_cases(unsigned seed, int rounds);
 
-// "" where both are equal, else the first difference.
-std::string difference(const std::vector<KernelOutput>& got, const std::vector<KernelOutput>& expected);
+// "" where both are equal, else the first difference. With `tensor_cores`: where elements differ by at most their
+// type's spacing and 2^-14 of the largest one. The cores round sums to f32 some hundred times at most, each time by
+// less than 2^-22 of a sum that is no larger than that; then one rounding to the type may go the other way.
+std::string difference(const std::vector<KernelOutput>& got, const std::vector<KernelOutput>& expected,
+                       bool tensor_cores = false);
 // Over all outputs, with one NaN.
 std::uint64_t hash_of(const std::vector<KernelOutput>& outputs);
 

@@ -1,6 +1,7 @@
 #include "tests/device/cuda/kernel_operands.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -93,16 +94,34 @@ std::uint64_t plain_bits(const KernelOutput& output, std::size_t i) {
   }
 }
 
+// Whether element i is in the band of tensor cores; `unit`: 2^-14 of the largest.
+bool in_band(const Tensor& got, const Tensor& expected, std::int64_t i, double unit) {
+  const double a = got.at(i), b = expected.at(i);
+  const double spacing = got.dtype() == DType::f32 ? 0x1p-23 : got.dtype() == DType::bf16 ? 0x1p-7 : 0x1p-10;
+  return std::abs(a - b) <= spacing * std::abs(b) + unit;
+}
+
+Tensor tensor_of(const KernelOutput& output) {
+  Tensor t(output.type, Shape{static_cast<std::int64_t>(output.bytes.size() / size_of(output.type))});
+  std::memcpy(t.raw(), output.bytes.data(), output.bytes.size());
+  return t;
+}
+
 }  // namespace
 
-std::string difference(const std::vector<KernelOutput>& got, const std::vector<KernelOutput>& expected) {
+std::string difference(const std::vector<KernelOutput>& got, const std::vector<KernelOutput>& expected,
+                       bool tensor_cores) {
   if (got.size() != expected.size()) return "numbers of results differ";
   for (std::size_t r = 0; r < got.size(); ++r) {
     if (got[r].bytes.size() != expected[r].bytes.size()) return "sizes differ";
     const std::size_t elements = got[r].bytes.size() / size_of(got[r].type);
     std::size_t differ = 0, first = 0;
+    const Tensor a = tensor_of(got[r]), b = tensor_of(expected[r]);
+    double unit = 0;
+    for (std::int64_t i = 0; tensor_cores && i < b.elements(); ++i) unit = std::max(unit, 0x1p-14 * std::abs(b.at(i)));
     for (std::size_t i = elements; i-- > 0;) {
       if (plain_bits(got[r], i) == plain_bits(expected[r], i)) continue;
+      if (tensor_cores && in_band(a, b, static_cast<std::int64_t>(i), unit)) continue;
       ++differ;
       first = i;
     }

@@ -165,6 +165,39 @@ void depthwises(std::vector<KernelRate>& rates, DType type, std::int64_t side, s
   }));
 }
 
+// Of an image of 3 channels and 224x224 pixels, in bf16: forward with bias and relu, weights' gradient.
+void first_layers(std::vector<KernelRate>& rates, const char* model, std::int64_t batch, std::int64_t filters,
+                  std::int64_t side, std::int64_t stride, std::int64_t pad) {
+  constexpr DType type = DType::bf16;
+  DirectShape s{};
+  s.type = s.result = type;
+  s.n = batch;
+  s.h = s.w = 224;
+  s.oh = s.ow = (224 + 2 * pad - side) / stride + 1;
+  s.c = 3;
+  s.k = filters;
+  s.r = s.s = side;
+  s.top = s.left = pad;
+  s.stride_h = s.stride_w = stride;
+  const std::int64_t image = s.n * s.h * s.w * s.c, result = s.n * s.oh * s.ow * s.k, weights = s.k * side * side * 3;
+  const double bytes = static_cast<double>(image + result) * static_cast<double>(size_of(type));
+  const std::string name = std::string(" ") + model + " " + std::to_string(batch) + " " + std::to_string(side) + "x" +
+                           std::to_string(side) + " by " + std::to_string(stride) + " to " + std::to_string(filters);
+  rates.push_back(rate("first_layer" + name, bytes, [=](CaseRun& c) {
+    void *x = c.many(type, image), *w = c.values(type, weights), *y = c.room(type, result);
+    Epilogue e{};
+    e.bias = c.values(DType::f32, filters);
+    e.relu = true;
+    void* scratch = c.noise(first_layer_scratch(s));
+    return [=, &c] { first_layer(c.sink(), s, x, w, e, y, scratch); };
+  }));
+  rates.push_back(rate("first_layer_gradient" + name, bytes, [=](CaseRun& c) {
+    void *x = c.many(type, image), *dy = c.many(type, result), *dw = c.room(type, weights);
+    void* scratch = c.noise(first_layer_gradient_scratch(s));
+    return [=, &c] { first_layer_gradient(c.sink(), s, x, dy, dw, scratch); };
+  }));
+}
+
 // Of a transformer and of a net that joins its layers' results, in bf16.
 void sequences(std::vector<KernelRate>& rates) {
   const DType type = DType::bf16;
@@ -323,6 +356,11 @@ std::vector<KernelRate> kernel_rates() {
   constexpr Layer kMobileNet[] = {{112, 32, 1}, {112, 96, 2}, {56, 144, 1}, {56, 144, 2}, {28, 192, 1},
                                   {28, 192, 2}, {14, 384, 1}, {14, 576, 1}, {14, 576, 2}, {7, 960, 1}};
   for (const Layer& layer : kMobileNet) depthwises(rates, DType::bf16, layer.side, layer.channels, layer.stride);
+  first_layers(rates, "resnet", 256, 64, 7, 2, 3);
+  first_layers(rates, "alexnet", 1024, 64, 11, 4, 2);
+  first_layers(rates, "alexnet", 32, 64, 11, 4, 2);
+  first_layers(rates, "vgg", 128, 64, 3, 1, 1);
+  first_layers(rates, "mobilenet_v2", 256, 32, 3, 2, 1);
   sequences(rates);
   return rates;
 }

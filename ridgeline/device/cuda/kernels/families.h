@@ -16,6 +16,8 @@ std::span<const KernelRow* const> copies_rows();
 std::span<const KernelRow* const> depthwise_rows();
 std::span<const KernelRow* const> direct_rows();
 std::span<const KernelRow* const> dropout_rows();
+std::span<const KernelRow* const> first_layer_rows();
+std::span<const KernelRow* const> first_layer_gradient_rows();
 std::span<const KernelRow* const> gather_rows();
 std::span<const KernelRow* const> image_tail_rows();
 std::span<const KernelRow* const> lrn_rows();

@@ -299,6 +299,17 @@ std::size_t depthwise_weight_gradient_scratch(const DirectShape& shape);
 void depthwise_weight_gradient(LaunchSink sink, const DirectShape& shape, const void* x, const void* dy, void* dw,
                                void* scratch);
 
+// Whether the kernels for first layers take it: bf16 or f16, up to 4 channels and 256 filters, a multiple of 8; windows
+// up to 11x11, strides up to 4, no dilation; a row of the image fits into shared memory. Results are of the operands'
+// type (weights' gradients also f32). No addend; y and dy are aligned to 16 bytes.
+bool is_first_layer(const DirectShape& shape);
+std::size_t first_layer_scratch(const DirectShape& shape);
+void first_layer(LaunchSink sink, const DirectShape& shape, const void* x, const void* w, const Epilogue& epilogue,
+                 void* y, void* scratch);
+std::size_t first_layer_gradient_scratch(const DirectShape& shape);
+void first_layer_gradient(LaunchSink sink, const DirectShape& shape, const void* x, const void* dy, void* dw,
+                          void* scratch);
+
 // y[i][j] = sum over l of a[i*a_row + l*a_column] * b[l*b_row + j*b_column].
 struct ProductShape {
   DType type = DType::f32;

@@ -60,6 +60,8 @@ struct ConvolutionEpilogue {
   }
 };
 
+constexpr const char* kNoFirstLayer = "not a plain convolution over up to four channels";
+
 KernelChoice make_direct_forward(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
   return launched(request, "direct",
@@ -78,6 +80,20 @@ KernelChoice make_depthwise_forward(const KernelRequest& request) {
                   [shape, epilogue = ConvolutionEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
                     depthwise(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0]);
                   });
+}
+
+KernelChoice make_first_layer(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const DirectShape shape = forward_shape(request);
+  if (!is_first_layer(shape) || request.inputs.size() == 4) return Refusal{kNoFirstLayer};
+  if (shape.result != shape.type) return Refusal{"a result of another type than the operands'"};
+  auto kernel = launched(request, "first_layer",
+                         [shape, epilogue = ConvolutionEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
+                           first_layer(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0], a.scratch);
+                         });
+  kernel->scratch_bytes = first_layer_scratch(shape);
+  kernel->products = shape.type;
+  return kernel;
 }
 
 KernelChoice make_direct_data(const KernelRequest& request) {
@@ -133,8 +149,28 @@ KernelChoice make_depthwise_weights(const KernelRequest& request) {
                           });
 }
 
+KernelChoice make_first_layer_weights(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const DirectShape shape = weights_shape(request);
+  if (!is_first_layer(shape)) return Refusal{kNoFirstLayer};
+  auto kernel = weights_and_bias(request, "first_layer", first_layer_gradient_scratch(shape),
+                                 [shape](LaunchSink sink, const KernelArguments& a) {
+                                   first_layer_gradient(sink, shape, a.inputs[0], a.inputs[1], a.outputs[0], a.scratch);
+                                 });
+  std::get<std::unique_ptr<Kernel>>(kernel)->products = shape.type;
+  return kernel;
+}
+
+// By tensor cores, whose order of sums is that of the card.
+constexpr KernelEntry tensor_core_entry(std::string_view op, std::string_view name, EntryFactory factory) {
+  KernelEntry entry = own_entry(op, name, factory, {DType::bf16, DType::f16});
+  entry.promise.bits = Reproducibility::deterministic;
+  return entry;
+}
+
 constexpr KernelEntry kConvolutions[] = {
     own_entry("conv2d", "depthwise", make_depthwise_forward),
+    tensor_core_entry("conv2d", "first_layer", make_first_layer),
     library_entry("conv2d", "cudnn_tf32", make_library_convolution, "tf32"),
     library_entry("conv2d", "cudnn", make_library_convolution),
     own_entry("conv2d", "direct", make_direct_forward),
@@ -143,6 +179,7 @@ constexpr KernelEntry kConvolutions[] = {
     library_entry("conv2d_bwd_data", "cudnn", make_library_convolution),
     own_entry("conv2d_bwd_data", "direct", make_direct_data),
     own_entry("conv2d_bwd_weights", "depthwise", make_depthwise_weights),
+    tensor_core_entry("conv2d_bwd_weights", "first_layer", make_first_layer_weights),
     library_entry("conv2d_bwd_weights", "cudnn_tf32", make_library_convolution, "tf32"),
     library_entry("conv2d_bwd_weights", "cudnn", make_library_convolution),
     own_entry("conv2d_bwd_weights", "direct", make_direct_weights),
