@@ -62,6 +62,7 @@ void batch_norms(Cases& cases) {
                          pick(random, {1, 3, 8, 12, 16, 24, 64, 200, 264}), 1e-5};
     const bool relu = random() % 2 != 0, addend = random() % 2 != 0, passed = random() % 2 != 0;
     const auto gate = static_cast<NormGate>(random() % 3);
+    const float ceiling = random() % 2 != 0 ? 0.75f : kNoCeiling;
     const std::int64_t all = norm.rows * norm.channels, ch = norm.channels;
     const std::string shape = " " + text(norm.rows) + "x" + text(norm.channels);
     cases.add("batch_norm_train" + shape, type, [=](CaseRun& c) {
@@ -73,6 +74,7 @@ void batch_norms(Cases& cases) {
       a.running_var = static_cast<float*>(c.positive(DType::f32, ch));
       if (addend) a.addend = c.values(type, all);
       a.relu = relu;
+      a.ceiling = ceiling;
       a.y = c.room(type, all);
       float** const results[] = {&a.mean, &a.inv_std, &a.new_running_mean, &a.new_running_var};
       for (float** r : results) *r = static_cast<float*>(c.room(DType::f32, ch));
@@ -91,6 +93,7 @@ void batch_norms(Cases& cases) {
       a.var_is_inv_std = passed;
       if (addend) a.addend = c.values(type, all);
       a.relu = relu;
+      a.ceiling = ceiling;
       a.y = c.room(type, all);
       a.scratch = c.noise(batch_norm_scratch(norm));
       batch_norm_eval(c.sink(), norm, a);
@@ -104,6 +107,7 @@ void batch_norms(Cases& cases) {
       a.mean = static_cast<float*>(c.values(DType::f32, ch));
       a.inv_std = static_cast<float*>(c.positive(DType::f32, ch));
       a.gate = gate;
+      a.ceiling = ceiling;
       if (gate == NormGate::of_x) a.beta = static_cast<float*>(c.values(DType::f32, ch));
       if (gate == NormGate::of_y) a.y = c.values(type, all);
       if (addend) a.addend = c.values(type, all);

@@ -130,6 +130,67 @@ TEST(CudaBatchNorm, TheGradientGivesTheReferencesResultsThroughEachGate) {
   }
 }
 
+// Forward beside the plain result clamped, and both gates beside the gradient of what relu6_grad leaves of dy.
+TEST(CudaBatchNorm, ACeilingIsThatOfAReluOfItsOwnAndClosesBothGates) {
+  for (int round = 0; round < kNormRounds; ++round) {
+    Values values(static_cast<unsigned>(round));
+    const DType type = kStorageTypes[round % 3];
+    const Shape shape{values.pick({2, 70, 513}), values.pick({3, 8, 24, 264})};
+    // Channels around the ceiling, where many values round up to it.
+    const Tensor x = values.uniform(type, shape, -2, 2), dy = values.uniform(type, shape);
+    std::vector<Tensor> of_channels;
+    for (const double low : {0.5, 5.0, 0.5, 0.5})
+      of_channels.push_back(values.uniform(DType::f32, {shape[1]}, low, low + 1));
+    Tensor running = noise(DType::f32, {shape[1]}), mean = running.clone(), inv_std = running.clone();
+    const BatchNorm norm{type, shape[0], shape[1], 1e-5};
+    auto memory = scratch(batch_norm_scratch(norm));
+    Tensor y = noise(type, shape), plain = noise(type, shape);
+    BatchNormTrain a{};
+    a.x = x.raw();
+    a.gamma = of<float>(of_channels[0]);
+    a.beta = of<float>(of_channels[1]);
+    a.running_mean = of<float>(of_channels[2]);
+    a.running_var = of<float>(of_channels[3]);
+    a.new_running_mean = a.new_running_var = of<float>(running);
+    a.mean = of<float>(mean);
+    a.inv_std = of<float>(inv_std);
+    a.scratch = memory.data();
+    a.y = plain.raw();
+    batch_norm_train(run_on_host, norm, a);
+    a.y = y.raw();
+    a.relu = true;
+    a.ceiling = 6;
+    batch_norm_train(run_on_host, norm, a);
+    EXPECT_EQ(unequal_bits(y, reference_of("relu6", {plain})[0]), "") << round;
+
+    const Tensor gated = reference_of("relu6_grad", {y, dy})[0];
+    std::vector<Tensor> results[3];
+    for (const NormGate gate : {NormGate::none, NormGate::of_x, NormGate::of_y}) {
+      auto& r = results[static_cast<int>(gate)];
+      r = {noise(type, shape), noise(DType::f32, {shape[1]}), noise(DType::f32, {shape[1]})};
+      BatchNormGradient g{};
+      g.x = x.raw();
+      g.dy = gate == NormGate::none ? gated.raw() : dy.raw();
+      g.gamma = a.gamma;
+      g.mean = a.mean;
+      g.inv_std = a.inv_std;
+      g.gate = gate;
+      g.ceiling = 6;
+      g.beta = a.beta;
+      g.y = gate == NormGate::of_y ? y.raw() : nullptr;
+      g.dx = r[0].raw();
+      g.dgamma = of<float>(r[1]);
+      g.dbeta = of<float>(r[2]);
+      g.scratch = memory.data();
+      batch_norm_gradient(run_on_host, norm, g);
+    }
+    for (int gate : {1, 2}) {
+      for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(unequal_bits(results[gate][i], results[0][i]), "") << round << " gate " << gate << " result " << i;
+    }
+  }
+}
+
 TEST(CudaLocalResponseNorm, BothWaysGiveTheReferencesResults) {
   for (int round = 0; round < kNormRounds; ++round) {
     Values values(static_cast<unsigned>(round));

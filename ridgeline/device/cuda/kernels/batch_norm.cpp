@@ -44,6 +44,21 @@ Gate gate_of(NormGate gate) {
   return gate == NormGate::none ? Gate::none : gate == NormGate::of_x ? Gate::of_x : Gate::of_y;
 }
 
+// The least value of the gate that the ceiling closes; NaN without a ceiling. of_x compares values before they are
+// stored: those that round up to the ceiling are closed as what is stored is.
+template <class T>
+float closed_from(const BatchNormGradient& a) {
+  if (a.ceiling == kNoCeiling) return nan_f32();
+  const float stored = as_stored<T>(a.ceiling);
+  if (a.gate != NormGate::of_x) return stored;
+  u32 open = 0, closed = bits_of(stored);  // positive numbers are in the order of their bits
+  while (closed - open > 1) {
+    const u32 middle = open + (closed - open) / 2;
+    (as_stored<T>(float_of(middle)) < stored ? open : closed) = middle;
+  }
+  return float_of(closed);
+}
+
 }  // namespace
 
 std::size_t batch_norm_scratch(const BatchNorm& norm) {
@@ -63,7 +78,7 @@ void batch_norm_train(LaunchSink sink, const BatchNorm& norm, const BatchNormTra
                                      a.momentum, a.gamma, a.running_mean, a.running_var, a.mean, a.inv_std,
                                      a.new_running_mean, a.new_running_var, scratch.factors[0]});
       give<Normalise<T, V>>(sink, {in<T>(a.x), in<T>(a.addend), out<T>(a.y), a.mean, scratch.factors[0], a.beta, a.relu,
-                                   pass_tiles(norm, V)});
+                                   a.ceiling, pass_tiles(norm, V)});
     });
   });
 }
@@ -75,7 +90,7 @@ void batch_norm_eval(LaunchSink sink, const BatchNorm& norm, const BatchNormEval
     with_width<T>(norm, {a.x, a.addend, a.y}, [&](auto width) {
       constexpr int V = decltype(width)::value;
       give<Normalise<T, V>>(sink, {in<T>(a.x), in<T>(a.addend), out<T>(a.y), a.mean, scratch.factors[0], a.beta, a.relu,
-                                   pass_tiles(norm, V)});
+                                   a.ceiling, pass_tiles(norm, V)});
     });
   });
 }
@@ -86,12 +101,13 @@ void batch_norm_gradient(LaunchSink sink, const BatchNorm& norm, const BatchNorm
     with_width<T>(norm, {a.x, a.dy, a.y, a.addend, a.dx, a.g}, [&](auto width) {
       constexpr int V = decltype(width)::value;
       const RowTiles tiles = sum_tiles(norm, V);
-      GatedGradient<T, V> gradient{in<T>(a.x), in<T>(a.dy), in<T>(a.addend), in<T>(a.y), gate_of(a.gate)};
+      GatedGradient<T, V> gradient{in<T>(a.x), in<T>(a.dy),     in<T>(a.addend),
+                                   in<T>(a.y), gate_of(a.gate), closed_from<T>(a)};
       give<NormGradientSums<T, V>>(sink,
                                    {gradient, a.mean, a.inv_std, a.gamma, a.beta, out<T>(a.g), scratch.partial, tiles});
       give<NormGradientFactors>(sink, {scratch.partial, tiles.chunks, norm.rows, norm.channels, a.gamma, a.inv_std,
                                        a.dgamma, a.dbeta, scratch.factors[0], scratch.factors[1], scratch.factors[2]});
-      if (a.g != nullptr) gradient = {in<T>(a.x), in<T>(a.g), nullptr, nullptr, Gate::none};
+      if (a.g != nullptr) gradient = {in<T>(a.x), in<T>(a.g), nullptr, nullptr, Gate::none, nan_f32()};
       give<NormGradient<T, V>>(sink, {gradient, a.mean, scratch.factors[0], scratch.factors[1], scratch.factors[2],
                                       a.beta, out<T>(a.dx), pass_tiles(norm, V)});
     });

@@ -140,7 +140,7 @@ struct NormScale {
   }
 };
 
-// y = (x - mean) * scale + beta [+ addend], then relu.
+// y = (x - mean) * scale + beta [+ addend], then relu: min(max(y, 0), ceiling).
 template <class T, int V>
 struct Normalise {
   struct Parameters {
@@ -149,6 +149,7 @@ struct Normalise {
     T* y;
     const float *mean, *scale, *beta;
     bool relu;
+    float ceiling;
     RowTiles tiles;
   };
   using Shared = Nothing;
@@ -180,7 +181,7 @@ struct Normalise {
       const auto finish = [&](i64 row, float(&y)[V]) {
         if (p.relu) {
           RIDGELINE_UNROLL
-          for (int v = 0; v < V; ++v) y[v] = larger(y[v], 0.0f);
+          for (int v = 0; v < V; ++v) y[v] = smaller(larger(y[v], 0.0f), p.ceiling);
         }
         store(y, p.y + row * t.channels + channel);
       };
@@ -224,6 +225,7 @@ struct GatedGradient {
   const T* addend;  // null: none
   const T* y;       // of_y
   Gate gate;
+  float closed_from;  // and above; NaN: without end
 
   void pointers(const RowTiles& tiles, PointerList& list) const {
     for (const T* const* image : {&x, &dy, &addend, &y}) list.reads(*image, tiles.elements());
@@ -257,10 +259,13 @@ struct GatedGradient {
       float of[V];
       widen(packs.y, of);
       RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v) g[v] = of[v] <= 0 ? 0.0f : g[v];
+      for (int v = 0; v < V; ++v) g[v] = of[v] <= 0 || of[v] >= closed_from ? 0.0f : g[v];
     } else if (gate == Gate::of_x) {
       RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v) g[v] = d[v] * scale[v] + beta[v] <= 0 ? 0.0f : g[v];
+      for (int v = 0; v < V; ++v) {
+        const float of = d[v] * scale[v] + beta[v];
+        g[v] = of <= 0 || of >= closed_from ? 0.0f : g[v];
+      }
     }
   }
 };

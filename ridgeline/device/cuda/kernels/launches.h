@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <span>
 
 #include "ridgeline/core/dtype.h"
@@ -58,11 +59,13 @@ struct BatchNorm {
   std::int64_t rows = 0, channels = 0;  // x is [rows, channels]
   double epsilon = 1e-5;
 };
+inline constexpr float kNoCeiling = std::numeric_limits<float>::infinity();
 struct BatchNormTrain {
   const void* x;
   const float *gamma, *beta, *running_mean, *running_var;
   const void* addend = nullptr;
   bool relu = false;
+  float ceiling = kNoCeiling;  // of the relu: min(max(y, 0), ceiling)
   double momentum = 0.1;
   void* y;                                                     // may be x or the addend
   float *mean, *inv_std, *new_running_mean, *new_running_var;  // the new running ones may overwrite the old ones
@@ -77,16 +80,19 @@ struct BatchNormEval {
   bool var_is_inv_std = false;
   const void* addend = nullptr;
   bool relu = false;
+  float ceiling = kNoCeiling;
   void* y;  // may be x or the addend
   void* scratch;
 };
 void batch_norm_eval(LaunchSink sink, const BatchNorm& norm, const BatchNormEval& a);
 
+// Open where the relu's result, stored as `type`, is above 0 and below the ceiling: of_y reads it, of_x computes it.
 enum class NormGate { none, of_x, of_y };
 struct BatchNormGradient {
   const void *x, *dy;
   const float *gamma, *mean, *inv_std;
   NormGate gate = NormGate::none;
+  float ceiling = kNoCeiling;
   const float* beta = nullptr;   // of_x
   const void* y = nullptr;       // of_y
   const void* addend = nullptr;  // added to dy
