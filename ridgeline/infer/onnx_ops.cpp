@@ -46,6 +46,12 @@ struct At {
     constexpr std::int64_t there[] = {0, 2, 3, 1};
     return image() ? there[axis] : axis;
   }
+  // A constant of the type of result 0.
+  std::string scalar(double value) const {
+    Tensor constant(onnx.type(node.outputs[0]).dtype, {});
+    constant.set(0, value);
+    return onnx.constant(node, constant);
+  }
   // Result 0: an image where operand 0 is one and the rank stays.
   void last(const std::string& op, const Names& names, const OnnxAttributes& given = {}) const {
     onnx.last(node, op, names, given, image() && onnx.shape(node.outputs[0]).rank() == 4);
@@ -53,8 +59,11 @@ struct At {
   // Result 0, an image or a row, with the activation that the op may have taken in.
   void with_activation(const std::string& op, const Names& names, const OnnxAttributes& given = {}) const {
     const bool is_image = onnx.shape(node.outputs[0]).rank() == 4;
-    if (attributes.string("activation") == "none") return onnx.last(node, op, names, given, is_image);
-    onnx.last(node, "Relu", {onnx.between(node, op, names, given)}, {}, is_image);
+    const std::string& activation = attributes.string("activation");
+    if (activation == "none") return onnx.last(node, op, names, given, is_image);
+    const std::string y = onnx.between(node, op, names, given);
+    if (activation == "relu6") return onnx.last(node, "Clip", {y, scalar(0), scalar(6)}, {}, is_image);
+    onnx.last(node, "Relu", {y}, {}, is_image);
   }
   // The operands of an op on images, the first of which is one.
   Names of_image() const {
@@ -174,19 +183,11 @@ void elementwise(const At& at, const std::string& op) {
   for (std::size_t i = 0; i < at.node.inputs.size(); ++i) names.push_back(others ? at.here(i) : at.x(i));
   at.onnx.last(at.node, op, names, {}, images && !others);
 }
-std::string scalar(const At& at, double value) {
-  Tensor constant(at.onnx.type(at.node.outputs[0]).dtype, {});
-  constant.set(0, value);
-  return at.onnx.constant(at.node, constant);
-}
-
-void constant(const At& at) { at.onnx.last(at.node, "Identity", {scalar(at, at.attributes.real("value"))}, {}, false); }
-void scale(const At& at) { at.last("Mul", {at.x(), scalar(at, at.attributes.real("factor"))}); }
-void relu6(const At& at) { at.last("Clip", {at.x(), scalar(at, 0), scalar(at, 6)}); }
+void constant(const At& at) { at.onnx.last(at.node, "Identity", {at.scalar(at.attributes.real("value"))}, {}, false); }
+void scale(const At& at) { at.last("Mul", {at.x(), at.scalar(at.attributes.real("factor"))}); }
+void relu6(const At& at) { at.last("Clip", {at.x(), at.scalar(0), at.scalar(6)}); }
 void silu(const At& at) { at.last("Mul", {at.x(), at.onnx.between(at.node, "Sigmoid", {at.x()})}); }
-void gelu(const At& at) {
-  at.last("Gelu", {at.x()}, {{"approximate", at.attributes.string("approximate")}});
-}
+void gelu(const At& at) { at.last("Gelu", {at.x()}, {{"approximate", at.attributes.string("approximate")}}); }
 void softmax(const At& at) { at.last("Softmax", {at.x()}, {{"axis", at.axis()}}); }
 
 // The last two axes of operand `i` the other way round.
@@ -235,8 +236,8 @@ void transpose(const At& at) {
 
 void gather(const At& at) {
   const std::int64_t given = at.attributes.integer("axis");
-  at.onnx.last(at.node, "Gather", {at.here(0), at.here(1)},
-               {{"axis", given < 0 ? given + at.shape().rank() : given}}, false);
+  at.onnx.last(at.node, "Gather", {at.here(0), at.here(1)}, {{"axis", given < 0 ? given + at.shape().rank() : given}},
+               false);
 }
 
 void layer_norm(const At& at) {
@@ -289,7 +290,7 @@ void pad(const At& at) {
   Integers pads = at.reordered(at.attributes.integers("low"));
   const Integers high = at.reordered(at.attributes.integers("high"));
   pads.insert(pads.end(), high.begin(), high.end());
-  at.last("Pad", {at.x(), at.onnx.constant(at.node, integers(pads)), scalar(at, at.attributes.real("value"))});
+  at.last("Pad", {at.x(), at.onnx.constant(at.node, integers(pads)), at.scalar(at.attributes.real("value"))});
 }
 
 // An extent of 1 leaves the rows as they are.

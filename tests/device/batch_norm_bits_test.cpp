@@ -60,5 +60,44 @@ TEST(BatchNormBits, ABatchIsNormalisedAgainFromItsStatisticsWithTheSameBits) {
   }
 }
 
+// relu6 and its gradient merged into the batch norm, or ops of their own: of_x computes what the forward pass stored.
+TEST(BatchNormBits, Relu6InABatchNormGivesTheBitsOfTheOpsApart) {
+  for (const DType type : {DType::f32, DType::bf16}) {
+    for (const Shape& shape : {Shape{3, 5, 7, 19}, Shape{4, 9, 9, 64}, Shape{8, 96, 96, 64}}) {
+      for (const bool addend : {false, true}) {
+        const Shape c{shape[-1]};
+        Problem plain{"batch_norm_train",
+                      {as_type(random_tensor(shape, 1, -1, 3), type), random_tensor(c, 2, 2, 8), random_tensor(c, 3),
+                       random_tensor(c, 4), random_tensor(c, 5, 0.5, 2)},
+                      {}};
+        if (addend) plain.inputs.push_back(as_type(random_tensor(shape, 6), type));
+        Problem merged = plain;
+        merged.attributes.set("activation", std::string("relu6"));
+        const std::vector<Tensor> forward = run_own(merged);
+        const Tensor y = run_own({"relu6", {run_own(plain)[0]}, {}})[0];
+        ASSERT_EQ(std::memcmp(forward[0].raw(), y.raw(), y.byte_size()), 0)
+            << name_of(type) << " " << shape.to_string();
+
+        const Tensor dy = as_type(random_tensor(shape, 7), type);
+        const Tensor gated = run_own({"relu6_grad", {y, dy}, {}})[0];
+        const std::vector<Tensor> of{merged.inputs[0], dy, merged.inputs[1], forward[1], forward[2]};
+        Problem backward{"batch_norm_bwd", of, {}};
+        backward.inputs[1] = gated;
+        const std::vector<Tensor> apart = run_own(backward);
+        for (const std::string gate : {"of_x", "of_y"}) {
+          if (gate == "of_x" && addend) continue;
+          Problem through{"batch_norm_bwd", of, {{"gate", gate}, {"ceiling", 6.0}}};
+          through.inputs.push_back(gate == "of_x" ? merged.inputs[2] : y);
+          const std::vector<Tensor> got = run_own(through);
+          for (std::size_t r = 0; r < apart.size(); ++r) {
+            EXPECT_EQ(std::memcmp(got[r].raw(), apart[r].raw(), apart[r].byte_size()), 0)
+                << gate << " " << name_of(type) << " " << shape.to_string() << " result " << r;
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline

@@ -68,12 +68,14 @@ std::vector<Case> norms() {
   std::vector<Case> cases;
   for (const bool addend : {false, true}) {
     for (const char* op : {"batch_norm_train", "batch_norm_eval"}) {
-      Problem p{op,
-                {random_tensor(image, 1), random_tensor(channels, 2), random_tensor(channels, 3),
-                 random_tensor(channels, 4), random_tensor(channels, 5, 0.5, 2)},
-                relu_and({})};
-      if (addend) p.inputs.push_back(random_tensor(image, 6));
-      cases.push_back({p});
+      for (const char* activation : {"relu", "relu6"}) {
+        Problem p{op,
+                  {random_tensor(image, 1), random_tensor(channels, 2, -1, 6), random_tensor(channels, 3),
+                   random_tensor(channels, 4), random_tensor(channels, 5, 0.5, 2)},
+                  {{"activation", std::string(activation)}}};
+        if (addend) p.inputs.push_back(random_tensor(image, 6));
+        cases.push_back({p});
+      }
     }
   }
   return cases;
@@ -109,11 +111,13 @@ std::vector<Case> gradients() {
                    true});
   const Shape channels{32};
   for (const char* gate : {"of_x", "of_y"}) {
-    cases.push_back({{"batch_norm_bwd",
-                      {random_tensor(image, 1), random_tensor(image, 2), random_tensor(channels, 3),
-                       random_tensor(channels, 4), random_tensor(channels, 5, 0.5, 2),
-                       std::string(gate) == "of_x" ? random_tensor(channels, 6) : random_tensor(image, 6)},
-                      {{"gate", std::string(gate)}}}});
+    for (const double ceiling : {0.0, 0.5}) {
+      cases.push_back({{"batch_norm_bwd",
+                        {random_tensor(image, 1), random_tensor(image, 2), random_tensor(channels, 3),
+                         random_tensor(channels, 4), random_tensor(channels, 5, 0.5, 2),
+                         std::string(gate) == "of_x" ? random_tensor(channels, 6) : random_tensor(image, 6)},
+                        {{"gate", std::string(gate)}, {"ceiling", ceiling}}}});
+    }
   }
   return cases;
 }

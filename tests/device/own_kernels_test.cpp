@@ -62,7 +62,7 @@ Problem with_narrow_images(Problem problem) {
   return problem;
 }
 
-// y, or g and dx, with an addend and a relu, in every combination.
+// y, or g and dx, with an addend and a relu or relu6, in every combination.
 TEST(Normalisation, BatchNormAddsAndAppliesReluAndItsGradient) {
   std::set<std::string> accepted, narrow;
   const auto expect_both_agree = [&](const Problem& problem) {
@@ -74,9 +74,10 @@ TEST(Normalisation, BatchNormAddsAndAppliesReluAndItsGradient) {
     std::vector<Tensor> operands = {random_tensor(shape, 1, -1, 3), random_tensor(c, 2), random_tensor(c, 3),
                                     random_tensor(c, 4), random_tensor(c, 5, 0.5, 2)};
     const auto statistics = Problem{"batch_norm_train", operands, {}}.reference();
-    for (const char* activation : {"none", "relu"}) {
+    for (const char* activation : {"none", "relu", "relu6"}) {
       for (const bool addend : {false, true}) {
         std::vector<Tensor> all = operands;
+        if (activation == std::string("relu6")) all[1] = random_tensor(c, 2, 3, 9);  // many above 6
         if (addend) all.push_back(random_tensor(shape, 7));
         const Attributes attributes{{"activation", std::string(activation)}};
         expect_both_agree({"batch_norm_train", all, attributes});
@@ -86,18 +87,21 @@ TEST(Normalisation, BatchNormAddsAndAppliesReluAndItsGradient) {
         expect_both_agree({"batch_norm_eval", all, inverse});
       }
     }
-    for (const char* gate : {"none", "of_x", "of_y"}) {
+    const auto expect_gradients_agree = [&](const std::string& gate, double ceiling) {
       for (const bool addend : {false, true}) {
         for (const bool passed : {false, true}) {
-          std::vector<Tensor> all = {operands[0], random_tensor(shape, 6), operands[1], statistics[1], statistics[2]};
-          if (gate == std::string("of_x")) all.push_back(operands[2]);
-          if (gate == std::string("of_y")) all.push_back(random_tensor(shape, 8));
+          const Tensor gamma = ceiling > 0 ? random_tensor(c, 2, 3, 9) : operands[1];
+          std::vector<Tensor> all = {operands[0], random_tensor(shape, 6), gamma, statistics[1], statistics[2]};
+          if (gate == "of_x") all.push_back(operands[2]);
+          if (gate == "of_y") all.push_back(random_tensor(shape, 8, -1, ceiling > 0 ? 9 : 1));
           if (addend) all.push_back(random_tensor(shape, 7));
-          const Attributes attributes{{"gate", std::string(gate)}, {"addend", addend}, {"passed", passed}};
-          expect_both_agree({"batch_norm_bwd", all, attributes});
+          expect_both_agree(
+              {"batch_norm_bwd", all, {{"gate", gate}, {"ceiling", ceiling}, {"addend", addend}, {"passed", passed}}});
         }
       }
-    }
+    };
+    for (const char* gate : {"none", "of_x", "of_y"}) expect_gradients_agree(gate, 0);
+    for (const char* gate : {"of_x", "of_y"}) expect_gradients_agree(gate, 6);
   }
   EXPECT_TRUE(accepted.contains("batch_norm_bwd/own"));
   for (const char* op : {"batch_norm_train", "batch_norm_eval", "batch_norm_bwd"}) {

@@ -272,12 +272,19 @@ void add_layers(std::vector<OpRow>& rows) {
                   {{5, 3}, {3}, {3}, {3}, {3}}});
   const OperandSpec image = at({2, 3, 3, 3});
   const Attributes with_relu{{"activation", std::string("relu")}};
+  const Attributes with_relu6{{"activation", std::string("relu6")}};
   rows.push_back({"batch_norm_train", {image, v3, c3, c3, v3, image}, with_relu, {{2, 3, 3, 3}, {3}, {3}, {3}, {3}}});
+  rows.push_back({"batch_norm_train", {image, v3, c3, c3, v3}, with_relu6, {{2, 3, 3, 3}, {3}, {3}, {3}, {3}}});
   rows.push_back({"batch_norm_bwd", {image, image, v3, c3, v3}, {}, {{2, 3, 3, 3}, {3}, {3}}, Gradient::refused});
   rows.push_back({"batch_norm_bwd",
                   {image, image, v3, c3, v3, c3},
                   {{"gate", std::string("of_x")}},
                   {{2, 3, 3, 3}, {3}, {3}},
+                  Gradient::refused});
+  rows.push_back({"batch_norm_bwd",
+                  {image, image, v3, c3, v3, c3},
+                  {{"gate", std::string("of_x")}, {"ceiling", 0.75}, {"passed", true}},
+                  {{2, 3, 3, 3}, {3}, {3}, {2, 3, 3, 3}},
                   Gradient::refused});
   rows.push_back({"batch_norm_bwd",
                   {image, image, v3, c3, v3, image, image},
@@ -286,6 +293,7 @@ void add_layers(std::vector<OpRow>& rows) {
                   Gradient::refused});
   rows.push_back({"batch_norm_eval", {image, v3, c3, c3, v3}, {}, {{2, 3, 3, 3}}});
   rows.push_back({"batch_norm_eval", {image, v3, c3, c3, v3, image}, with_relu, {{2, 3, 3, 3}}});
+  rows.push_back({"batch_norm_eval", {image, v3, c3, c3, v3, image}, with_relu6, {{2, 3, 3, 3}}});
   rows.push_back({"batch_norm_eval", {image, v3, c3, c3, v3}, {{"var_is_inv_std", true}}, {{2, 3, 3, 3}}});
 }
 

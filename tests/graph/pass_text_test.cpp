@@ -118,7 +118,7 @@ PassContext read_context(const std::string& name, const std::string& text) {
       context.fusion.again = types_of(values);
     } else if (key == "epilogues") {
       std::erase_if(context.fusion.forms,
-                    [](const FusedForms& forms) { return forms.with == "relu" || forms.with == "add"; });
+                    [](const FusedForms& forms) { return forms.with.starts_with("relu") || forms.with == "add"; });
       if (values.at(0) != "none") context.fusion.forms.push_back({values.at(0), values.at(1), {DType::f32}});
     } else if (key == "precision") {
       const PrecisionPolicy mode = PrecisionPolicy::of(precision_mode_named(values.at(0)));

@@ -262,9 +262,9 @@ void add_dense_updates(std::vector<FusedForms>& forms, bool own, bool tiles) {
 
 }  // namespace
 
-// Convolution, dense and batch norm kernels apply relu to what they have in registers, and add another value to it:
-// a bf16 one where our tile kernels do. Loops are bounded by what the interpreter keeps in its cache blocks and what is
-// still readable.
+// Convolution, dense and batch norm kernels apply relu (batch norm: or relu6) to what they have in registers, and add
+// another value to it: a bf16 one where our tile kernels do. Loops are bounded by what the interpreter keeps in its
+// cache blocks and what is still readable.
 FusionLimits CpuDevice::fusion_limits() const {
   const DTypeSet types = loop::kLoopStorage;
   const bool own = forced_.value_or(Provider::own) == Provider::own;
@@ -276,10 +276,13 @@ FusionLimits CpuDevice::fusion_limits() const {
                                    {"dense", "relu", types},
                                    {"dense", "add", summands},
                                    {"batch_norm_train", "relu", kNorms},
+                                   {"batch_norm_train", "relu6", kNorms},
                                    {"batch_norm_train", "add", kNorms},
                                    {"batch_norm_eval", "relu", kNorms},
+                                   {"batch_norm_eval", "relu6", kNorms},
                                    {"batch_norm_eval", "add", kNorms},
                                    {"batch_norm_bwd", "relu_grad", kNorms},
+                                   {"batch_norm_bwd", "relu6_grad", kNorms},
                                    {"update_group", "", kWide}};
   add_dense_updates(forms, own, own && device::bf16_products_rate() > 1);
   return {.forms = std::move(forms),

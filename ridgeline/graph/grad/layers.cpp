@@ -15,9 +15,10 @@ Attributes only(const Attributes& from, std::initializer_list<std::string_view> 
 
 // Through the activation that the op applies to its result.
 ValueId through_activation(GradientScope& s, const ForwardOp& op) {
-  if (op.node.attributes.string("activation") == "none") return op.dy();
-  RIDGELINE_CHECK(op.node.attributes.string("activation") == "relu", "unknown activation");
-  return s.apply("relu_grad", {op.y(), op.dy()});
+  const std::string& activation = op.node.attributes.string("activation");
+  if (activation == "none") return op.dy();
+  RIDGELINE_CHECK(activation == "relu" || activation == "relu6", "unknown activation");
+  return s.apply(activation + "_grad", {op.y(), op.dy()});
 }
 
 ValueId as(GradientScope& s, ValueId id, DType dtype) {

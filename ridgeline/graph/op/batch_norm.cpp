@@ -39,8 +39,8 @@ std::int64_t channels_of(std::string_view op, const OpInstance& instance, std::s
 // Checks the attribute `activation` and the addend, operand 5, which has the shape of x.
 void check_epilogue(std::string_view op, const OpInstance& instance) {
   const std::string& activation = instance.attributes.string("activation");
-  if (activation != "none" && activation != "relu") {
-    fail(op, "unknown activation '" + activation + "' (allowed: none, relu)");
+  if (activation != "none" && activation != "relu" && activation != "relu6") {
+    fail(op, "unknown activation '" + activation + "' (allowed: none, relu, relu6)");
   }
   if (instance.inputs.size() == 6) expect_shape(op, "addend", instance.inputs[5], instance.inputs[0].shape);
 }
@@ -51,8 +51,11 @@ void apply_epilogue(const OpInstance& op, std::span<const Tensor> inputs, std::v
     const std::vector<double> addend = widen(inputs[5]);
     for (std::size_t i = 0; i < y.size(); ++i) y[i] += addend[i];
   }
-  if (op.attributes.string("activation") == "none") return;
+  const std::string& activation = op.attributes.string("activation");
+  if (activation == "none") return;
   for (double& v : y) v = v != v || v > 0 ? v : 0;  // as max(v, 0): NaN stays, -0 does not
+  if (activation != "relu6") return;
+  for (double& v : y) v = v > 6 ? 6 : v;
 }
 
 // sum over all but the last axis of value(flat index).
@@ -110,8 +113,9 @@ void reference_train(const OpInstance& op, std::span<const Tensor> inputs, std::
   store(running_var, outputs[4]);
 }
 
-// Where the gradient that batch_norm_bwd reads passes: everywhere, or where the relu after the batch norm was above 0.
-// Its y is recomputed from x with operand 5 as beta (of_x), or is operand 5 (of_y).
+// Where the gradient that batch_norm_bwd reads passes: everywhere, or where the activation after the batch norm was
+// above 0 and, of relu6, below its ceiling. Its y is recomputed from x with operand 5 as beta (of_x), or is operand 5
+// (of_y).
 enum class Gate { none, of_x, of_y };
 
 Gate gate_of(const Attributes& attributes) {
@@ -122,8 +126,16 @@ Gate gate_of(const Attributes& attributes) {
   fail("batch_norm_bwd", "unknown gate '" + gate + "' (allowed: none, of_x, of_y)");
 }
 
+double ceiling_of(const Attributes& attributes) {
+  const double ceiling = attributes.real("ceiling");
+  if (!(ceiling >= 0)) fail("batch_norm_bwd", "ceiling=" + to_string(Attribute(ceiling)) + " is below 0");
+  if (ceiling > 0 && attributes.string("gate") == "none") fail("batch_norm_bwd", "a ceiling without a gate");
+  return ceiling;
+}
+
 std::vector<ValueType> infer_backward(const OpInstance& op) {
   const Gate gate = gate_of(op.attributes);
+  ceiling_of(op.attributes);
   const bool addend = op.attributes.boolean("addend");
   const std::size_t wanted = 5 + (gate == Gate::none ? 0u : 1u) + (addend ? 1u : 0u);
   if (op.inputs.size() != wanted) {
@@ -141,6 +153,13 @@ std::vector<ValueType> infer_backward(const OpInstance& op) {
   return results;
 }
 
+// What the forward op stored: values just below the ceiling may have been rounded up to it.
+std::vector<double> as_stored(const std::vector<double>& values, DType dtype) {
+  Tensor stored(dtype, Shape{static_cast<std::int64_t>(values.size())});
+  store(values, stored);
+  return widen(stored);
+}
+
 // dx = gamma*inv_std * (g - mean(g) - xhat * mean(g*xhat)), the means over the batch.
 void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const std::vector<double> x = widen(inputs[0]), gamma = widen(inputs[2]);
@@ -155,10 +174,16 @@ void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, st
     for (std::size_t i = 0; i < g.size(); ++i) g[i] += addend[i];
   }
   if (const Gate gate = gate_of(op.attributes); gate != Gate::none) {
-    const std::vector<double> of = widen(inputs[5]);  // beta or y
+    std::vector<double> y = widen(inputs[5]);
+    if (gate == Gate::of_x) {
+      const std::vector<double> beta = std::move(y);
+      y.resize(x.size());
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] = xhat(i) * gamma[i % channels] + beta[i % channels];
+    }
+    const double ceiling = ceiling_of(op.attributes);
+    if (ceiling > 0 && gate == Gate::of_x) y = as_stored(y, inputs[0].dtype());
     for (std::size_t i = 0; i < g.size(); ++i) {
-      const double y = gate == Gate::of_y ? of[i] : xhat(i) * gamma[i % channels] + of[i % channels];
-      if (y <= 0) g[i] = 0;
+      if (y[i] <= 0 || (ceiling > 0 && y[i] >= ceiling)) g[i] = 0;
     }
   }
   const std::vector<double> dbeta = channel_sums(x.size(), channels, [&](std::size_t i) { return g[i]; });
@@ -219,7 +244,7 @@ std::function<Cost(const OpInstance&, std::span<const ValueType>)> cost_each(dou
 
 std::vector<OpDef> batch_norm_ops() {
   const AttributeSpec epsilon = optional("epsilon", 1e-5, "added to the variance");
-  const AttributeSpec activation = optional("activation", std::string("none"), "none or relu, applied to y");
+  const AttributeSpec activation = optional("activation", std::string("none"), "none, relu or relu6, applied to y");
 
   OpDef train;
   train.name = "batch_norm_train";
@@ -243,12 +268,14 @@ std::vector<OpDef> batch_norm_ops() {
   backward.formula =
       "g = dy [+ addend], where the gate is open, else 0; xhat = (x - mean) * inv_std; dgamma = sum(g * xhat), dbeta = "
       "sum(g), dx = gamma * inv_std * (g - dbeta/m - xhat * dgamma/m) for m values a channel. The gate is that of the "
-      "relu behind the batch norm: closed where y <= 0, with y given (of_y) or recomputed from x and beta (of_x)";
+      "relu or relu6 behind the batch norm: closed where y <= 0, and where y >= ceiling if there is one, with y given "
+      "(of_y) or recomputed from x and beta (of_x)";
   backward.operands = {"x", "dy", "gamma", "mean", "inv_std", "y_or_beta", "addend"};
   backward.min_operands = 5;
   backward.max_operands = 7;
   backward.results = {"dx", "dgamma", "dbeta", "g"};
   backward.attributes = {optional("gate", std::string("none"), "none, of_x (an operand beta) or of_y (an operand y)"),
+                         optional("ceiling", 0.0, "of y, from which on the gate is closed, too: 6 of relu6; 0: none"),
                          optional("addend", false, "whether the last operand is added to dy"),
                          optional("passed", false, "whether g is a fourth result")};
   backward.infer = infer_backward;

@@ -29,16 +29,15 @@ class NormFolder {
     graph_.nodes.clear();
     for (std::size_t n = 0; n < before.size(); ++n) {
       Node node = before[n];
-      if (norm_of[n] != nullptr) {
+      const Node* const norm = norm_of[n];
+      if (norm != nullptr) {
         for (std::size_t i = 1; i < node.inputs.size(); ++i) node.inputs[i] = unrounded(before, node.inputs[i]);
-        fold(node, *norm_of[n]);
+        fold(node, *norm);
       }
       graph_.nodes.push_back(std::move(node));
+      if (norm != nullptr) activate(graph_.nodes.back(), *norm);
     }
-    for (const Node* norm : norm_of) {
-      if (norm == nullptr) continue;
-      graph_.replace_uses(norm->outputs[0], norm->inputs[0]);
-    }
+    for (const auto& [from, to] : reread_) graph_.replace_uses(from, to);
     remove_dead_nodes(graph_);
     return std::move(graph_);
   }
@@ -80,15 +79,7 @@ class NormFolder {
     rows[0] = weight.shape[0];
     const auto add = [&](const std::string& op, std::vector<ValueId> inputs, const ValueType& type,
                          const Attributes& attributes = {}) {
-      Node node;
-      node.op = op;
-      node.name = add_unique(names_, norm.name + "/" + op);
-      node.attributes = complete_attributes(op_def(op), attributes);
-      node.inputs = std::move(inputs);
-      node.outputs = {graph_.add_value({type, ValueKind::activation, ""})};
-      add_locations(node, norm);
-      graph_.nodes.push_back(std::move(node));
-      return graph_.nodes.back().outputs[0];
+      return this->add(norm, op, std::move(inputs), type, attributes);
     };
     const ValueId epsilon = add("constant", {}, {DType::f32, {}}, {{"value", norm.attributes.real("epsilon")}});
     const ValueId deviation = add("sqrt", {add("add", {variance, epsilon}, channels)}, channels);
@@ -100,8 +91,32 @@ class NormFolder {
     if (const DType dtype = type_of(layer.inputs[0]).dtype; dtype != DType::f32)
       scaled = add("cast", {scaled}, {dtype, weight.shape}, {{"to", dtype}});
     layer.inputs = {layer.inputs[0], scaled, bias};
-    layer.attributes.set("activation", norm.attributes.string("activation"));
     add_locations(layer, norm);
+  }
+
+  // Readers of the norm read the layer, which applies relu; another activation stays an op.
+  void activate(Node& layer, const Node& norm) {
+    const std::string& activation = norm.attributes.string("activation");
+    ValueId y = norm.inputs[0];
+    if (activation == "none" || activation == "relu")
+      layer.attributes.set("activation", activation);
+    else
+      y = add(norm, activation, {y}, type_of(y));
+    reread_.emplace_back(norm.outputs[0], y);
+  }
+
+  // The result of a new op, which belongs to the norm.
+  ValueId add(const Node& norm, const std::string& op, std::vector<ValueId> inputs, const ValueType& type,
+              const Attributes& attributes = {}) {
+    Node node;
+    node.op = op;
+    node.name = add_unique(names_, norm.name + "/" + op);
+    node.attributes = complete_attributes(op_def(op), attributes);
+    node.inputs = std::move(inputs);
+    node.outputs = {graph_.add_value({type, ValueKind::activation, ""})};
+    add_locations(node, norm);
+    graph_.nodes.push_back(std::move(node));
+    return graph_.nodes.back().outputs[0];
   }
 
   static constexpr DTypeSet kTypes{DType::f32, DType::bf16};  // of the data
@@ -112,6 +127,7 @@ class NormFolder {
   ValueUses uses_;
   std::vector<bool> constant_;  // by value: stored, and not changed by the graph
   NameSet names_;
+  std::vector<std::pair<ValueId, ValueId>> reread_;  // readers of the first value will read the second
 };
 
 }  // namespace

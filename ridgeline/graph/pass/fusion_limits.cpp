@@ -26,7 +26,10 @@ FusionLimits reference_fusion_limits() {
   for (const char* op : {"conv2d", "dense", "batch_norm_train", "batch_norm_eval"}) {
     for (const char* with : {"relu", "add"}) limits.forms.push_back({op, with, kFloatingTypes});
   }
-  limits.forms.insert(limits.forms.end(), {{"batch_norm_bwd", "relu_grad", kFloatingTypes},
+  limits.forms.insert(limits.forms.end(), {{"batch_norm_train", "relu6", kFloatingTypes},
+                                           {"batch_norm_eval", "relu6", kFloatingTypes},
+                                           {"batch_norm_bwd", "relu_grad", kFloatingTypes},
+                                           {"batch_norm_bwd", "relu6_grad", kFloatingTypes},
                                            {"update_group", "", {DType::f32}},
                                            {"dense_update", "", kUpdates},
                                            {"dense_update", "l2_penalty", kUpdates}});

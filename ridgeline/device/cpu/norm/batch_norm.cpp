@@ -102,7 +102,7 @@ void add_moments(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t channe
   }
 }
 
-template <bool kAddend, bool kRelu, bool kStream, class T>
+template <bool kAddend, bool kRelu, bool kCeiling, bool kStream, class T>
 void normalise(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t channels, T* y) {
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t at = row * channels;
@@ -111,6 +111,7 @@ void normalise(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t ch
       auto v = hn::MulAdd(distance, hn::LoadU(d, o.scale + c), hn::LoadU(d, o.beta + c));
       if constexpr (kAddend) v = hn::Add(as_stored<T>(d, v), load(d, o.addend + at + c));  // as two ops would
       if constexpr (kRelu) v = hn::IfThenZeroElse(hn::Le(v, hn::Zero(d)), v);              // NaN stays, -0 becomes 0
+      if constexpr (kCeiling) v = hn::IfThenElse(hn::Gt(v, hn::Set(d, o.ceiling)), hn::Set(d, o.ceiling), v);
       return v;
     };
     const auto ask = [&](std::int64_t c) HWY_ATTR {
@@ -139,23 +140,28 @@ void normalise(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t ch
   if constexpr (kStream) hwy::FlushStream();
 }
 
-template <bool kAddend, bool kRelu, class T>
+template <bool kAddend, bool kRelu, bool kCeiling, class T>
 void normalise_form(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t channels, T* y) {
 #if HWY_TARGET != HWY_SCALAR
   // Vectors that are streamed must be aligned in every row.
   constexpr auto kBytes = static_cast<std::uintptr_t>(kStreamed<T>) * sizeof(T);
   const bool aligned = channels % kStreamed<T> == 0 && reinterpret_cast<std::uintptr_t>(y) % kBytes == 0;
-  if (o.stream && aligned) return normalise<kAddend, kRelu, true>(o, rows, channels, y);
+  if (o.stream && aligned) return normalise<kAddend, kRelu, kCeiling, true>(o, rows, channels, y);
 #endif
-  normalise<kAddend, kRelu, false>(o, rows, channels, y);
+  normalise<kAddend, kRelu, kCeiling, false>(o, rows, channels, y);
+}
+
+template <bool kAddend, class T>
+void normalise_activated(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t channels, T* y) {
+  if (!o.relu) return normalise_form<kAddend, false, false>(o, rows, channels, y);
+  o.ceiling > 0 ? normalise_form<kAddend, true, true>(o, rows, channels, y)
+                : normalise_form<kAddend, true, false>(o, rows, channels, y);
 }
 
 template <class T>
 void normalise_rows(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t channels, T* y) {
-  if (o.addend != nullptr)
-    o.relu ? normalise_form<true, true>(o, rows, channels, y) : normalise_form<true, false>(o, rows, channels, y);
-  else
-    o.relu ? normalise_form<false, true>(o, rows, channels, y) : normalise_form<false, false>(o, rows, channels, y);
+  o.addend != nullptr ? normalise_activated<true>(o, rows, channels, y)
+                      : normalise_activated<false>(o, rows, channels, y);
 }
 
 void add_moments_f32(const float* x, std::int64_t rows, std::int64_t channels, double* mean, double* deviation) {
@@ -223,9 +229,12 @@ const T* addend_of(const KernelArguments& a, bool addend) {
 // What follows the normalisation in the same pass.
 struct Ending {
   bool addend;
-  bool relu;
+  bool relu;  // or relu6, if there is a ceiling
+  float ceiling = 0;
   explicit Ending(const KernelRequest& request)
-      : addend(request.inputs.size() == 6), relu(request.node.attributes.string("activation") == "relu") {}
+      : addend(request.inputs.size() == 6), relu(request.node.attributes.string("activation") != "none") {
+    if (request.node.attributes.string("activation") == "relu6") ceiling = 6;
+  }
 };
 
 template <class T>
@@ -267,7 +276,8 @@ void train(const Norm& norm, double momentum, double epsilon, const Ending& endi
     new_var[c] = static_cast<float>((1 - momentum) * static_cast<double>(old_var[c]) + momentum * unbiased);
   };
   for_channels(norm, finish);
-  normalise<T>(norm, {x, mean, scale, beta, addend_of<T>(a, ending.addend), ending.relu}, output<T>(a, 0));
+  normalise<T>(norm, {x, mean, scale, beta, addend_of<T>(a, ending.addend), ending.relu, ending.ceiling},
+               output<T>(a, 0));
 }
 
 }  // namespace
@@ -308,7 +318,8 @@ KernelChoice make_own_batch_norm_eval(const KernelRequest& request) {
     }
     with_type(dtype, [&](auto stored) {
       using T = decltype(stored);
-      normalise<T>(norm, {input<T>(a, 0), mean, scale, beta, addend_of<T>(a, ending.addend), ending.relu},
+      normalise<T>(norm,
+                   {input<T>(a, 0), mean, scale, beta, addend_of<T>(a, ending.addend), ending.relu, ending.ceiling},
                    output<T>(a, 0));
     });
   });

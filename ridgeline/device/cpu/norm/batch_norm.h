@@ -55,8 +55,8 @@ struct Norm {
   }
 };
 
-// y = (x - mean) * scale + beta [+ addend], channel by channel, then relu. y may be x or the addend. Images are stored
-// as T, values of channels as f32.
+// y = (x - mean) * scale + beta [+ addend], channel by channel, then relu or relu6. y may be x or the addend. Images
+// are stored as T, values of channels as f32.
 template <class T>
 struct NormaliseOperands {
   const T* x;
@@ -64,7 +64,8 @@ struct NormaliseOperands {
   const float* scale;
   const float* beta;
   const T* addend;  // null: none
-  bool relu;
+  bool relu;        // or relu6, if there is a ceiling
+  float ceiling = 0;
   bool stream = false;  // bypass the caches, if y is aligned
 
   NormaliseOperands from(std::int64_t element) const {
@@ -77,11 +78,12 @@ struct NormaliseOperands {
 
 enum class Gate { none, of_x, of_y };
 
-// g = dy [+ addend], but 0 where the gate is closed: where y <= 0, with y given or computed as (x - mean) * scale +
-// beta.
+// g = dy [+ addend], but 0 where the gate is closed: where y <= 0, or y >= ceiling if there is one, with y given or
+// computed as (x - mean) * scale + beta.
 template <class T>
 struct GradientOperands {
   Gate gate;
+  float ceiling;  // 0: none
   const T* x;
   const T* dy;
   const T* addend;  // null: none

@@ -24,12 +24,20 @@ constexpr int kRows = 4;
 constexpr std::int64_t kStrip = 1024;
 
 // g of the elements from `at` on; `distance` is x - mean there.
-template <Gate kGate, bool kAddend, class T, class D, class V>
+template <Gate kGate, bool kCeiling, bool kAddend, class T, class D, class V>
 HWY_INLINE V gated(D d, const GradientOperands<T>& o, std::int64_t at, V distance, V scale, V beta) {
   V g = load(d, o.dy + at);
   if constexpr (kAddend) g = as_stored<T>(d, hn::Add(g, load(d, o.addend + at)));  // as two ops would
-  if constexpr (kGate == Gate::of_x) g = hn::IfThenZeroElse(hn::Le(hn::MulAdd(distance, scale, beta), hn::Zero(d)), g);
-  if constexpr (kGate == Gate::of_y) g = hn::IfThenZeroElse(hn::Le(load(d, o.y + at), hn::Zero(d)), g);
+  if constexpr (kGate != Gate::none) {
+    V y;
+    if constexpr (kGate == Gate::of_x) y = hn::MulAdd(distance, scale, beta);
+    if constexpr (kGate == Gate::of_y) y = load(d, o.y + at);
+    g = hn::IfThenZeroElse(hn::Le(y, hn::Zero(d)), g);
+    if constexpr (kCeiling) {
+      if constexpr (kGate == Gate::of_x) y = as_stored<T>(d, y);  // may have been rounded up to the ceiling
+      g = hn::IfThenZeroElse(hn::Ge(y, hn::Set(d, o.ceiling)), g);
+    }
+  }
   return g;
 }
 
@@ -47,7 +55,7 @@ HWY_INLINE void ask(const GradientOperands<T>& o, std::int64_t at) {
 
 // sum_g[c] = sum of g, sum_gx[c] = sum of g * (x - mean), for up to kStrip channels from `first` on: memory is read in
 // order, or in long pieces. Writes g to `passed` unless that is null; it may overwrite dy.
-template <Gate kGate, bool kAddend, class T>
+template <Gate kGate, bool kCeiling, bool kAddend, class T>
 void sum_block(const GradientOperands<T>& o, std::int64_t begin, std::int64_t end, std::int64_t channels,
                std::int64_t first, T* passed, double* HWY_RESTRICT sum_g, double* HWY_RESTRICT sum_gx) {
   HWY_ALIGN float plain[kStrip];
@@ -69,7 +77,7 @@ void sum_block(const GradientOperands<T>& o, std::int64_t begin, std::int64_t en
         const std::int64_t at = (row + i) * channels + first + c;
         ask<kGate, kAddend>(o, at + ahead);
         const auto distance = hn::Sub(load(d, o.x + at), mean);
-        const auto g = gated<kGate, kAddend, T>(d, o, at, distance, scale, beta);
+        const auto g = gated<kGate, kCeiling, kAddend, T>(d, o, at, distance, scale, beta);
         if (passed != nullptr) store(g, d, passed + at);
         s = hn::Add(s, g);
         p = hn::MulAdd(g, distance, p);
@@ -87,19 +95,20 @@ void sum_block(const GradientOperands<T>& o, std::int64_t begin, std::int64_t en
   }
 }
 
-template <Gate kGate, bool kAddend, class T>
+template <Gate kGate, bool kCeiling, bool kAddend, class T>
 void sum_rows(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, T* passed, double* sum_g,
               double* sum_gx) {
   for (std::int64_t c = 0; c < channels; ++c) sum_g[c] = sum_gx[c] = 0;
   for (std::int64_t block = 0; block < rows; block += kBlockRows) {
     for (std::int64_t first = 0; first < channels; first += kStrip) {
-      sum_block<kGate, kAddend>(o, block, std::min(rows, block + kBlockRows), channels, first, passed, sum_g, sum_gx);
+      sum_block<kGate, kCeiling, kAddend>(o, block, std::min(rows, block + kBlockRows), channels, first, passed, sum_g,
+                                          sum_gx);
     }
   }
 }
 
 // dx = g * a + (x - mean) * b + e, channel by channel. dx may overwrite x, dy or the addend.
-template <Gate kGate, bool kAddend, class T>
+template <Gate kGate, bool kCeiling, bool kAddend, class T>
 void rows_of_dx(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, const float* HWY_RESTRICT a,
                 const float* HWY_RESTRICT b, const float* HWY_RESTRICT e, T* dx) {
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -112,17 +121,17 @@ void rows_of_dx(const GradientOperands<T>& o, std::int64_t rows, std::int64_t ch
         scale = hn::LoadU(d, o.scale + c);
         beta = hn::LoadU(d, o.beta + c);
       }
-      const auto g = gated<kGate, kAddend, T>(d, o, first + c, distance, scale, beta);
+      const auto g = gated<kGate, kCeiling, kAddend, T>(d, o, first + c, distance, scale, beta);
       const auto offset = hn::MulAdd(distance, hn::LoadU(d, b + c), hn::LoadU(d, e + c));
       store(hn::MulAdd(g, hn::LoadU(d, a + c), offset), d, dx + first + c);
     });
   }
 }
 
-template <Gate kGate, class T>
+template <Gate kGate, bool kCeiling, class T>
 void sums_of_gate(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, T* passed, double* sum_g,
                   double* sum_gx) {
-  const auto run = o.addend != nullptr ? sum_rows<kGate, true, T> : sum_rows<kGate, false, T>;
+  const auto run = o.addend != nullptr ? sum_rows<kGate, kCeiling, true, T> : sum_rows<kGate, kCeiling, false, T>;
   run(o, rows, channels, passed, sum_g, sum_gx);
 }
 
@@ -130,16 +139,20 @@ template <class T>
 void gradient_sums(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, T* passed, double* sum_g,
                    double* sum_gx) {
   switch (o.gate) {
-    case Gate::none: return sums_of_gate<Gate::none>(o, rows, channels, passed, sum_g, sum_gx);
-    case Gate::of_x: return sums_of_gate<Gate::of_x>(o, rows, channels, passed, sum_g, sum_gx);
-    case Gate::of_y: return sums_of_gate<Gate::of_y>(o, rows, channels, passed, sum_g, sum_gx);
+    case Gate::none: return sums_of_gate<Gate::none, false>(o, rows, channels, passed, sum_g, sum_gx);
+    case Gate::of_x:
+      return o.ceiling > 0 ? sums_of_gate<Gate::of_x, true>(o, rows, channels, passed, sum_g, sum_gx)
+                           : sums_of_gate<Gate::of_x, false>(o, rows, channels, passed, sum_g, sum_gx);
+    case Gate::of_y:
+      return o.ceiling > 0 ? sums_of_gate<Gate::of_y, true>(o, rows, channels, passed, sum_g, sum_gx)
+                           : sums_of_gate<Gate::of_y, false>(o, rows, channels, passed, sum_g, sum_gx);
   }
 }
 
-template <Gate kGate, class T>
+template <Gate kGate, bool kCeiling, class T>
 void dx_of_gate(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, const float* a, const float* b,
                 const float* e, T* dx) {
-  const auto run = o.addend != nullptr ? rows_of_dx<kGate, true, T> : rows_of_dx<kGate, false, T>;
+  const auto run = o.addend != nullptr ? rows_of_dx<kGate, kCeiling, true, T> : rows_of_dx<kGate, kCeiling, false, T>;
   run(o, rows, channels, a, b, e, dx);
 }
 
@@ -147,9 +160,13 @@ template <class T>
 void gradient_rows(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, const float* a,
                    const float* b, const float* e, T* dx) {
   switch (o.gate) {
-    case Gate::none: return dx_of_gate<Gate::none>(o, rows, channels, a, b, e, dx);
-    case Gate::of_x: return dx_of_gate<Gate::of_x>(o, rows, channels, a, b, e, dx);
-    case Gate::of_y: return dx_of_gate<Gate::of_y>(o, rows, channels, a, b, e, dx);
+    case Gate::none: return dx_of_gate<Gate::none, false>(o, rows, channels, a, b, e, dx);
+    case Gate::of_x:
+      return o.ceiling > 0 ? dx_of_gate<Gate::of_x, true>(o, rows, channels, a, b, e, dx)
+                           : dx_of_gate<Gate::of_x, false>(o, rows, channels, a, b, e, dx);
+    case Gate::of_y:
+      return o.ceiling > 0 ? dx_of_gate<Gate::of_y, true>(o, rows, channels, a, b, e, dx)
+                           : dx_of_gate<Gate::of_y, false>(o, rows, channels, a, b, e, dx);
   }
 }
 
@@ -203,6 +220,7 @@ void gradient_rows(const GradientOperands<bfloat16>& o, std::int64_t rows, std::
 // The node's attributes: where its optional operands and results are.
 struct Form {
   Gate gate = Gate::none;
+  float ceiling = 0;    // 0: none
   int addend = -1;      // operand
   bool passed = false;  // g is result 3
 
@@ -210,6 +228,7 @@ struct Form {
     const std::string& name = request.node.attributes.string("gate");
     if (name == "of_x") gate = Gate::of_x;
     if (name == "of_y") gate = Gate::of_y;
+    ceiling = static_cast<float>(request.node.attributes.real("ceiling"));
     if (request.node.attributes.boolean("addend")) addend = static_cast<int>(request.inputs.size()) - 1;
     passed = request.outputs.size() == 4;
   }
@@ -227,6 +246,7 @@ void backward(const Norm& norm, const Form& form, const KernelArguments& a) {
         *offset = norm.factors(a.scratch, 2), *scale = norm.factors(a.scratch, 3);
   for (std::int64_t c = 0; c < norm.channels; ++c) scale[c] = inv_std[c] * gamma[c];  // as the forward pass has it
   GradientOperands<T> operands{form.gate,
+                               form.ceiling,
                                input<T>(a, 0),
                                input<T>(a, 1),
                                form.addend < 0 ? nullptr : input<T>(a, form.addend),

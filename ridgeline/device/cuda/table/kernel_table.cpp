@@ -21,7 +21,8 @@ FusionLimits fusion_of_kernels() {
   for (const char* op : {"conv2d", "dense", "batch_norm_train", "batch_norm_eval"}) {
     for (const char* with : {"relu", "add"}) limits.forms.push_back({op, with, kTypes});
   }
-  limits.forms.push_back({"batch_norm_bwd", "relu_grad", kTypes});
+  for (const char* op : {"batch_norm_train", "batch_norm_eval"}) limits.forms.push_back({op, "relu6", kTypes});
+  for (const char* gate : {"relu_grad", "relu6_grad"}) limits.forms.push_back({"batch_norm_bwd", gate, kTypes});
   limits.forms.push_back({"update_group", "", {DType::f32}});
   // As many operands as fit into a kernel's parameters with room to spare.
   limits.loop = {.terms = 96,

@@ -32,7 +32,8 @@ KernelChoice make_batch_norm_train(const KernelRequest& request) {
   if (!channels_are_f32(request, 1, 4)) return refuse_channels();
   const Attributes& attributes = request.node.attributes;
   const BatchNorm norm = batch_norm_of(request, attributes.real("epsilon"));
-  const bool addend = request.inputs.size() == 6, relu = attributes.string("activation") == "relu";
+  const bool addend = request.inputs.size() == 6, relu = attributes.string("activation") != "none";
+  const float ceiling = attributes.string("activation") == "relu6" ? 6 : kNoCeiling;
   const double momentum = attributes.real("momentum");
   auto kernel = launched(request, "batch_norm", [=](LaunchSink sink, const KernelArguments& a) {
     batch_norm_train(sink, norm,
@@ -43,6 +44,7 @@ KernelChoice make_batch_norm_train(const KernelRequest& request) {
                       .running_var = in(a, 4),
                       .addend = addend ? a.inputs[5] : nullptr,
                       .relu = relu,
+                      .ceiling = ceiling,
                       .momentum = momentum,
                       .y = a.outputs[0],
                       .mean = out(a, 1),
@@ -61,7 +63,8 @@ KernelChoice make_batch_norm_eval(const KernelRequest& request) {
   if (!channels_are_f32(request, 1, 4)) return refuse_channels();
   const Attributes& attributes = request.node.attributes;
   const BatchNorm norm = batch_norm_of(request, attributes.real("epsilon"));
-  const bool addend = request.inputs.size() == 6, relu = attributes.string("activation") == "relu";
+  const bool addend = request.inputs.size() == 6, relu = attributes.string("activation") != "none";
+  const float ceiling = attributes.string("activation") == "relu6" ? 6 : kNoCeiling;
   const bool inverse = attributes.boolean("var_is_inv_std");
   auto kernel = launched(request, "batch_norm", [=](LaunchSink sink, const KernelArguments& a) {
     batch_norm_eval(sink, norm,
@@ -73,6 +76,7 @@ KernelChoice make_batch_norm_eval(const KernelRequest& request) {
                      .var_is_inv_std = inverse,
                      .addend = addend ? a.inputs[5] : nullptr,
                      .relu = relu,
+                     .ceiling = ceiling,
                      .y = a.outputs[0],
                      .scratch = a.scratch});
   });
@@ -88,6 +92,8 @@ KernelChoice make_batch_norm_bwd(const KernelRequest& request) {
   const std::string& named = attributes.string("gate");
   const NormGate gate = named == "of_x" ? NormGate::of_x : named == "of_y" ? NormGate::of_y : NormGate::none;
   if (gate == NormGate::of_x && request.inputs[5].type.dtype != DType::f32) return refuse_channels();
+  const double closed_from = attributes.real("ceiling");
+  const float ceiling = closed_from > 0 ? static_cast<float>(closed_from) : kNoCeiling;
   const std::size_t behind = gate == NormGate::none ? 5 : 6;
   const bool addend = attributes.boolean("addend"), passed = attributes.boolean("passed");
   const BatchNorm norm = batch_norm_of(request, 0);
@@ -99,6 +105,7 @@ KernelChoice make_batch_norm_bwd(const KernelRequest& request) {
                          .mean = in(a, 3),
                          .inv_std = in(a, 4),
                          .gate = gate,
+                         .ceiling = ceiling,
                          .beta = gate == NormGate::of_x ? in(a, 5) : nullptr,
                          .y = gate == NormGate::of_y ? a.inputs[5] : nullptr,
                          .addend = addend ? a.inputs[behind] : nullptr,

@@ -26,6 +26,8 @@ std::vector<Fusion> match(const FusionPlace& place) {
 }  // namespace
 
 const FusionPattern kFuseEpilogue{
-    "fuse_epilogue", "lets conv2d, dense and batch norm apply the relu that follows them, where the device can", match};
+    "fuse_epilogue",
+    "lets conv2d, dense and batch norm apply the relu (batch norm: or relu6) that follows them, where the device can",
+    match};
 
 }  // namespace ridgeline
