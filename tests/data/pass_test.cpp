@@ -319,6 +319,17 @@ TEST(SplitTail, DecodesWhatNothingElseDoes) {
   }
 }
 
+TEST(WriteSlots, ColumnsMayBeRenamedBelowTheMapThatDrawsFlips) {
+  const Dataset renamed = rows_in_memory(6).rename({"label"}, {"kind"});
+  const Dataset data = renamed.map(Resize({8, 8}), RandomHorizontalFlip(), Normalize::imagenet()).batch(4);
+  const IteratorOptions raw{.raw_images = true, .pull = true};
+  IteratorOptions copied = raw;
+  copied.disabled_passes = {"write_slots"};
+  Iterator it(data, raw), reference(data, copied);
+  EXPECT_EQ(to_string(it.columns()), "image u8[4,8,8,3], kind i32[4], flip u8[4], mask u8[4]");
+  EXPECT_EQ(digest(it), digest(reference));
+}
+
 TEST(NameOps, NamesByOpAndCountAndKeepsGivenNames) {
   DataGraph graph = kFolder.shuffle().shuffle().map(RandomHorizontalFlip(), RandomHorizontalFlip()).graph();
   EXPECT_EQ(graph.nodes[2].name, "shuffle_1");

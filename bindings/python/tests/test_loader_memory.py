@@ -40,8 +40,8 @@ class MemoryAndThreads(Folder):
 
     def test_a_loader_that_is_dropped_in_the_middle_of_an_epoch_unregisters_its_memory(self):
         held = {}
-        with (mock.patch("ridgeline.data._loader._can_pin", return_value=True),
-              mock.patch("ridgeline.data._loader._page_lock", return_value=(held.__setitem__, held.pop)),
+        with (mock.patch("ridgeline.data._loader.can_pin", return_value=True),
+              mock.patch("ridgeline.data._loader.page_lock", return_value=(held.__setitem__, held.pop)),
               mock.patch.object(torch.Tensor, "is_pinned", lambda t: True)):
             for end in ("dropped", "closed", "an exception", "every epoch"):
                 loader = DataLoader(self.dir, 8, transform=EXACT, pin_memory=True,
@@ -117,8 +117,8 @@ class MemoryAndThreads(Folder):
             return any(a <= first and last <= a + size for a, size in held.items())
 
         copies = []
-        with (mock.patch("ridgeline.data._loader._can_pin", return_value=True),
-              mock.patch("ridgeline.data._loader._page_lock", return_value=(held.__setitem__, held.pop)),
+        with (mock.patch("ridgeline.data._loader.can_pin", return_value=True),
+              mock.patch("ridgeline.data._loader.page_lock", return_value=(held.__setitem__, held.pop)),
               mock.patch.object(torch.Tensor, "is_pinned", is_pinned),
               mock.patch.object(torch.Tensor, "pin_memory", lambda t: copies.append(t.dtype) or t.clone())):
             loader = DataLoader(self.dir, 8, transform=EXACT, pin_memory=True)

@@ -41,12 +41,13 @@ class Marker {
  private:
   void mark_map(Node& map, const Texts& columns) {
     const std::vector<std::string>& made = columns_of(map);
+    const Schema& given = schemas_.at(map.inputs[0]);
     Texts below;
     for (const std::string& name : columns) {
-      if (std::find(made.begin(), made.end(), name) == made.end())
-        below.push_back(name);
-      else
+      if (std::find(made.begin(), made.end(), name) != made.end())
         map.hints["write_slots"] = 1;
+      else if (find_column(given, name))  // else the map adds it: the flips of raw images
+        below.push_back(name);
     }
     mark(map.inputs[0], below);
   }

@@ -8,6 +8,7 @@ import types
 import warnings
 
 from .._core import ArgumentError
+from ._device import can_pin, device_of, dtype_of, page_lock
 from ._inputs import input_of, transform_of
 from ._orders import is_own, ordered, own_order, ranks
 from ._samples import is_stream, turns_of
@@ -62,6 +63,11 @@ class DataLoader:
     seed: of the order and of all random transforms, and of Python's, NumPy's and PyTorch's random numbers in samples
     rank, world_size: this process's part of the data; distributed=True takes them from torch.distributed
     output: 'torch' or 'numpy'; absent: 'torch' where PyTorch is installed
+    device: 'cuda', 'cuda:1', 'cpu' or a torch.device: where tensors are delivered, wherever in a batch they are. On a card
+        they are copied by a stream of its own, two batches ahead; absent: they stay where they are made
+    dtype: of pictures on the device: 'f32', 'bf16', 'f16' or PyTorch's; absent: as the transforms leave them
+    normalize_on_device: whether pictures travel as bytes, and Normalize at the end of their transforms, with a
+        RandomHorizontalFlip beside it, runs on the device, with the same results; absent: on a card where they end so
     memory_format: 'channels_last' ([N,C,H,W] as a view of [N,H,W,C], no copy) or 'contiguous'
     image: column, key, place or field of the picture in a sample, a tuple to go deeper, a list of these for several
     label: column, key or place of what is delivered beside one image; absent: all of a sample is
@@ -90,7 +96,8 @@ class DataLoader:
                  transform: Any = None,
                  untranslatable: Literal['error', 'python'] | None = None, seed: int | None = None,
                  rank: int | None = None, world_size: int | None = None, distributed: bool = False,
-                 output: Literal['torch', 'numpy'] | None = None,
+                 output: Literal['torch', 'numpy'] | None = None, device: Any = None, dtype: Any = None,
+                 normalize_on_device: bool | None = None,
                  memory_format: Literal['channels_last', 'contiguous'] = 'channels_last',
                  image: str | int | tuple[Any, ...] | list[Any] | None = None, label: str | int | None = None,
                  as_list: Sequence[str | int | tuple[Any, ...]] = (),
@@ -104,6 +111,7 @@ class DataLoader:
         from ._own_transform import NotOnePicture, say, settled
         from ._pictures import Pictures
         from ._steps import flatten, steered_by_boxes
+        from ._tail import End
 
         output = _world() if output is None else output
         _one_of("output", output, ("torch", "numpy"))
@@ -127,7 +135,13 @@ class DataLoader:
         self.sampler, self.batch_sampler = sampler, batch_sampler
         self.num_workers = num_workers
         self.collate_fn = None if _is_default_collate(collate_fn) else collate_fn
-        self.pin_memory = pin_memory and _can_pin()
+        self.device = device_of(device)
+        if self.device is not None and output == "numpy":
+            raise ArgumentError("device is for output='torch'")
+        dtype = dtype_of(dtype, self.device)
+        on_card = self.device is not None and self.device.type == "cuda"
+        self.pin_memory = on_card or pin_memory and can_pin()
+        self._lane = None  # to the device
         self._timeout = timeout
         self._followed = None  # the sampler whose set_epoch counts, and the epoch that was seen last
         self._brought = None  # the steps of the data set's own transform that the engine has taken over
@@ -151,7 +165,8 @@ class DataLoader:
                 self._brought = list(flatten(own))
 
         def of_python():
-            given = dict(label=label, memory_limit=memory_limit or None, untranslatable=asked)
+            given = dict(label=label, memory_limit=memory_limit or None, untranslatable=asked, dtype=dtype,
+                         normalize_on_device=normalize_on_device or None)
             return self._of_python(order, options, turns_of(dataset, thread_safe), given, worker_init_fn,
                                    multiprocessing_context, prefetch_factor, seed, bad_samples, bad_sample_budget,
                                    quarantine)
@@ -169,8 +184,8 @@ class DataLoader:
                        bad_samples=bad_samples, bad_sample_budget=bad_sample_budget, quarantine=quarantine,
                        jpeg_index_memory=jpeg_index_memory, jpeg_index_directory=jpeg_index_directory,
                        jpeg_index_disk=jpeg_index_disk, seed=seed,
-                       page_lock=_page_lock() if self.pin_memory else None)
-            of_pictures = transform, untranslatable, memory_format
+                       page_lock=page_lock(self.device if on_card else None) if self.pin_memory else None)
+            of_pictures = transform, untranslatable, memory_format, End(self.device, dtype, normalize_on_device)
             if streams:
                 self._work = self._of_stream(order, options, image, label, of_pictures, seed, run)
             else:
@@ -204,19 +219,18 @@ class DataLoader:
                 order = OwnOrder("batch_sampler", seed, batch_sampler, usual_seed=source.dataset.seed)
             else:
                 order = OwnOrder("sampler", seed, sampler, batch_size, drop_last, usual_seed=source.dataset.seed)
-            pictures.of(source.dataset)  # errors now
-
             def make(indices, size, seed):
                 return pictures.of(rows_of(source.dataset, indices)).batch(size).with_seed(seed)
 
-            return OwnEngine(make, order, pictures.delivered, run)
+            return OwnEngine(make, order, pictures.delivered, pictures.settled(pictures.of(source.dataset).batch(1), run))
         if batch_size is None:
             graph = _batched(source.dataset, batched, shuffle, sampler, drop_last)
         else:
             chosen, self._followed = _followed(*ordered(source.dataset, shuffle, sampler, rank, world_size))
             graph = pictures.of(chosen).batch(batch_size, drop_remainder=drop_last)
         # The seed of a state counts unless one is given here.
-        return Engine(graph if seed is None else graph.with_seed(seed), pictures.delivered, run)
+        graph = graph if seed is None else graph.with_seed(seed)
+        return Engine(graph, pictures.delivered, pictures.settled(graph, run, own=batch_size is not None))
 
     def _of_stream(self, order, options, image, label, of_pictures, seed, run):
         """Batches of an iterable data set whose pictures the engine makes."""
@@ -322,14 +336,15 @@ class DataLoader:
         self._pass += 1
         mine = self._pass
         self._begin()
+        batches = self._batches()
         try:
-            for value, state, last in self._work.batches(self._state, self._timeout):
+            for value, state, last in batches:
                 self._state = state
                 self._loaded = False
                 if last and not self._persistent:
                     self.close()
                     self._open = True
-                yield self._pinned(value)
+                yield value if self.device is not None else self._pinned(value)
                 del value
                 if mine != self._pass:
                     raise RuntimeError("another iteration over this DataLoader has begun: it goes on, this one cannot")
@@ -340,8 +355,19 @@ class DataLoader:
                 self._state = {**state, "epoch": state["epoch"] + 1, "delivered": 0}  # a stream that is at its end
                 self._loaded = False
         finally:
+            if self.device is not None:
+                batches.close()  # waits for the copies that are under way
             if mine == self._pass and not self._persistent and self._open:
                 self.close()
+
+    def _batches(self):
+        batches = self._work.batches(self._state, self._timeout)
+        if self.device is None:
+            return batches
+        from ._ahead import ahead, lane_of
+
+        self._lane = self._lane or lane_of(self.device)
+        return ahead(batches, self._lane, self._pinned)
 
     def _begin(self):
         """Brings the work to where the next epoch, or the rest of a restored one, begins."""
@@ -454,32 +480,6 @@ def _one_of(name, value, allowed):
 def _is_default_collate(function):
     return function is None or getattr(function, "__module__", "").endswith("_utils.collate") and \
         function.__name__ == "default_collate"
-
-
-def _can_pin():
-    import torch
-
-    if torch.cuda.is_available():
-        return True
-    warnings.warn("pin_memory=True has no effect: PyTorch finds no accelerator", stacklevel=3)
-    return False
-
-
-def _page_lock():
-    """How PyTorch makes memory known to the accelerator; None where it has no call for it: batches are copied then."""
-    import torch
-
-    if not torch.cuda.is_available():
-        return None
-    runtime = torch.cuda.cudart()
-
-    def register(address, size):
-        torch.cuda.check_error(runtime.cudaHostRegister(address, size, 0))
-
-    def unregister(address):
-        torch.cuda.check_error(runtime.cudaHostUnregister(address))
-
-    return register, unregister
 
 
 def _batched(dataset, transform, shuffle, sampler, drop_last):

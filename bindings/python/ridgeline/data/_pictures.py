@@ -12,6 +12,7 @@ from ._follow import BOXES, GEOMETRY, Follow
 from ._leaves import Misfit
 from ._names import NUMPY
 from ._run import replay
+from ._tail import Unfinished
 from ._torchvision import translate
 
 _TYPES = {numpy: dtype for dtype, numpy in NUMPY.items() if dtype != "bf16"}
@@ -20,8 +21,10 @@ _TYPES = {numpy: dtype for dtype, numpy in NUMPY.items() if dtype != "bf16"}
 class Pictures:
     """What is done to an Input's pictures, and how its batches are shown."""
 
-    def __init__(self, source, transform, untranslatable, memory_format, options, collate_fn):
+    def __init__(self, source, transform, untranslatable, memory_format, end, options, collate_fn):
         self._source, self._transform, self._untranslatable = source, transform, untranslatable
+        self._end = end  # what is left to the device (_tail.End)
+        self._bytes_travel, self._flips, self._finish = False, False, None
         self._contiguous = memory_format == "contiguous"
         self._torch, self._collate_fn = options.torch, collate_fn
         self._packed = {}  # column: whether its pictures lie channels first; those of different sizes
@@ -77,6 +80,19 @@ class Pictures:
                 self._packed[name] = NUMPY[dtype]
         return dataset
 
+    def settled(self, graph, options, own=True):
+        """The options of a run of this graph of batches; settles what of its pictures the device makes.
+
+        own: whether the loader makes the batches
+        """
+        alone = "the usual collate_fn, another one gets finished pictures" if self._collate_fn is not None else \
+            "memory_format='channels_last'" if self._contiguous else \
+            "" if own else "a batch_size, these batches are the dataset's own"
+        self._bytes_travel, self._flips, self._finish = self._end.of(graph, self._source.pictures, alone)
+        if self._finish is not None and self._collate_fn is not None:
+            raise ArgumentError("dtype is for pictures that are delivered as they are: let collate_fn convert them")
+        return {**options, "raw_images": self._bytes_travel}
+
     def _python_function(self, dataset, pictures, translation):
         """The rest of a chain; the type and shape of its first result are those of all."""
         if len(pictures) > 1:
@@ -92,7 +108,8 @@ class Pictures:
         source = self._source
         if source.rest is not None:
             return self._rest_delivered(batch, rows)
-        names = source.columns if source.form == "tuple" else [name for name in batch.keys() if name != "mask"]
+        beside = ("mask", "flip") if self._bytes_travel else ("mask",)
+        names = source.columns if source.form == "tuple" else [name for name in batch.keys() if name not in beside]
         values = {source.keys.get(name, name): self._column(batch, name, rows) for name in names}
         if self._collate_fn is not None:
             columns = list(values.values())
@@ -116,6 +133,16 @@ class Pictures:
         return self._collate_fn(samples)
 
     def _column(self, batch, name, rows):
+        if self._bytes_travel and name == "image":
+            flip = batch.torch("flip")[:rows] if self._flips else None
+            return Unfinished(self._finish, batch.torch(name, channels_first=False)[:rows], flip)
+        values = self._made_column(batch, name, rows)
+        if self._finish is None or self._bytes_travel or name not in self._source.pictures:
+            return values
+        return [Unfinished(self._finish, one) for one in values] if isinstance(values, list) else \
+            Unfinished(self._finish, values)
+
+    def _made_column(self, batch, name, rows):
         if name in self._packed:
             return self._of_sizes(batch, name, rows)
         dtype = _type_of(batch, name)

@@ -211,8 +211,8 @@ class Rest:
     """
 
     def __init__(self, options, places, moved=(), steered=False):
-        # Geometry is recorded of the column of this name alone.
-        self.columns = ("image",) if moved else tuple(f"image{i}" for i in range(len(places)))
+        # The engine records geometry of the column of this name alone, and takes the end of its transforms apart.
+        self.columns = ("image",) if len(places) == 1 else tuple(f"image{i}" for i in range(len(places)))
         self.moved = {kind for _, kind in moved}
         self.follow = None
         self._steered = steered and "BoundingBoxes" in self.moved

@@ -38,7 +38,7 @@ class StreamEngine:
         pictures = Pictures(source, *self._of_pictures, recipe.options, recipe.collate_fn)
         graph = pictures.of(source.dataset).batch(recipe.batch_size).with_seed(state["seed"])
         self.close()
-        self.iterator = at_epoch(graph, epoch, **{**self._options, "seed": state["seed"]})
+        self.iterator = at_epoch(graph, epoch, **pictures.settled(graph, {**self._options, "seed": state["seed"]}))
         try:
             for number in range(1 << 62):
                 if self.iterator is None:
