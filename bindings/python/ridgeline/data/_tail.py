@@ -118,7 +118,7 @@ def _tail_of(graph):
     return (mean, std, flips) if normalizes else None
 
 
-_said = set()
+_said: set[str] = set()  # what has been told
 
 
 def _say(text):
