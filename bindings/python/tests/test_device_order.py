@@ -7,9 +7,8 @@ import warnings
 import weakref
 from unittest import mock
 
-import ridgeline
 from ridgeline.data import DataLoader
-from ridgeline.data import _ahead, _tail
+from ridgeline.data import _ahead, _tail, _values
 
 from loader_support import equal, torch
 from support import Folder, threads
@@ -330,6 +329,9 @@ class Streams(Folder):
         self.assertNotIn(("copies", "copies", "torch.float32"), cuda_log)
         self.assertEqual(batches[0][2], "text")
         self.assertTrue(torch.equal(batches[0][1].to_dense(), torch.eye(3)))
+        with mock.patch.object(torch.Tensor, "pin_memory", side_effect=RuntimeError), \
+                mock.patch.object(torch.Tensor, "is_pinned", lambda tensor: False):
+            self.assertIs(_values.pinned(sparse), sparse)
 
 
 if __name__ == "__main__":
