@@ -218,6 +218,8 @@ class AnySample(Folder):
         apart = DataLoader(rows, 4, transform=floats, as_list=[0], device="cpu", dtype="bf16")
         plain = list(DataLoader(rows, 4, transform=floats, as_list=[0]))
         self.assertIsNone(difference(list(apart), [[[one.bfloat16() for one in x], y] for x, y in plain]))
+        with self.assertRaisesRegex(ridgeline.ArgumentError, "these are u8"):
+            DataLoader(rows, 4, transform=data.Decode(), as_list=[0], device="cpu", dtype="bf16")
 
     def test_streams(self):
         class Stream(torch.utils.data.IterableDataset):

@@ -7,9 +7,8 @@ import warnings
 import weakref
 from unittest import mock
 
-import ridgeline
 from ridgeline.data import DataLoader
-from ridgeline.data import _ahead, _tail
+from ridgeline.data import _ahead, _tail, _values
 
 from loader_support import equal, torch
 from support import Folder, threads
@@ -35,10 +34,14 @@ class Late:
 
 class LateCard:
     """A card whose copies are made when somebody has to wait for them. It has the host's memory only as long as others
-    keep it."""
+    keep it.
 
-    def __init__(self, device="cuda:0", delay=True):
-        self.device, self.stream, self.steps, self.log = torch.device(device), [], [], []
+    reads_late: whether the consumer's stream, too, leaves its work undone, and with it the wait for copies
+    """
+
+    def __init__(self, reads_late=False):
+        self.device, self.reads_late = torch.device("cuda:0"), reads_late
+        self.stream, self.steps, self.log = [], [], []
         self.copied_batches = self.delivered = self.most_steps = self.most_copies = 0
 
     def copied(self, value):
@@ -70,7 +73,8 @@ class LateCard:
         return target
 
     def handed_over(self, value, done):
-        done.synchronize()  # the consumer's stream
+        if not self.reads_late:
+            done.synchronize()
         self.log.append(("use", self.delivered))
         self.delivered += 1
         return value
@@ -128,6 +132,15 @@ class Order(Folder):
                         for (x, y), (a, b) in zip(ours, plain, strict=True):
                             self.assertTrue(torch.equal(x, a) and torch.equal(y, b) and x.stride() == a.stride())
                             del x
+
+    def test_so_they_do_where_the_consumer_reads_them_when_the_epoch_is_over(self):
+        for normalize in (True, False):
+            for memory in (0, 40_000, 1 << 20):
+                late = LateCard(reads_late=True)
+                with self.subTest(normalize=normalize, memory=memory), card(late):
+                    made = list(self.loader(normalize_on_device=normalize, memory_limit=memory))
+                    self.assertEqual(late.stream, [])
+                    self.assertTrue(laid_out_alike(made, list(self.plain())))
 
     def test_two_batches_are_on_their_way_behind_every_one_that_is_used(self):
         late = LateCard()
@@ -316,6 +329,9 @@ class Streams(Folder):
         self.assertNotIn(("copies", "copies", "torch.float32"), cuda_log)
         self.assertEqual(batches[0][2], "text")
         self.assertTrue(torch.equal(batches[0][1].to_dense(), torch.eye(3)))
+        with mock.patch.object(torch.Tensor, "pin_memory", side_effect=RuntimeError), \
+                mock.patch.object(torch.Tensor, "is_pinned", lambda tensor: False):
+            self.assertIs(_values.pinned(sparse), sparse)
 
 
 if __name__ == "__main__":

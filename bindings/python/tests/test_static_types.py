@@ -27,7 +27,8 @@ reveal_type(train.columns())  # list[tuple[str, str, tuple[int, ...]]]
 reveal_type(train.class_names())  # list[str]
 with data.Iterator(train, epochs=3) as it:
     reveal_type(it.next(3.0))  # ridgeline.data._run.Batch | None
-loader = DataLoader("flowers", 32, shuffle=True, transform=data.Decode(), as_list=["boxes"], pad={"x": 0})
+loader = DataLoader("flowers", 32, shuffle=True, transform=data.Decode(), as_list=["boxes"], pad={"x": 0}, device="cuda:1",
+                    dtype="bf16", normalize_on_device=False)
 reveal_type(len(loader))  # int
 reveal_type(loader.state_dict())  # dict[str, Any]
 reveal_type(data.reference_page())  # str

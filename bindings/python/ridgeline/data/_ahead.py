@@ -11,7 +11,7 @@ import collections
 import contextlib
 
 from ._tail import Unfinished
-from ._values import each, is_tensor
+from ._values import each, is_on_host, is_strided, is_tensor
 
 AHEAD = 2  # batches that are copied beyond the one that is delivered
 
@@ -127,15 +127,15 @@ class Card(Host):
     def _copy(self, leaf):
         if isinstance(leaf, Unfinished):
             return leaf.finished(self._copy)
-        return leaf.to(self.device, non_blocking=True) if _is_plain(leaf) and leaf.device.type == "cpu" else leaf
+        return leaf.to(self.device, non_blocking=True) if is_on_host(leaf) else leaf
 
     def handed_over(self, value, done):
         stream = self._cuda.current_stream(self.device)
         stream.wait_event(done)
 
         def arrived(leaf):
-            if not _is_plain(leaf) or leaf.device != self.device:  # it knows itself how it is copied
-                return leaf.to(self.device)
+            if not is_strided(leaf) or leaf.device != self.device:
+                return leaf.to(self.device)  # it was left where it was
             leaf.record_stream(stream)
             return leaf
 
@@ -157,11 +157,3 @@ def _over(value, move):
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return tuple(_over(inner, move) for inner in value)
     return each(value, lambda inner: _over(inner, move))
-
-
-def _is_plain(leaf):
-    if not is_tensor(leaf):
-        return False
-    import torch
-
-    return leaf.layout == torch.strided and not leaf.is_nested

@@ -88,7 +88,9 @@ class Pictures:
         alone = "the usual collate_fn, another one gets finished pictures" if self._collate_fn is not None else \
             "memory_format='channels_last'" if self._contiguous else \
             "" if own else "a batch_size, these batches are the dataset's own"
-        self._bytes_travel, self._flips, self._finish = self._end.of(graph, self._source.pictures, alone)
+        of_bytes = any(self._packed.get(name, dtype) in ("u8", NUMPY["u8"]) for name, dtype, _ in graph.columns()
+                       if name in self._source.pictures)
+        self._bytes_travel, self._flips, self._finish = self._end.of(graph, alone, of_bytes)
         if self._finish is not None and self._collate_fn is not None:
             raise ArgumentError("dtype is for pictures that are delivered as they are: let collate_fn convert them")
         return {**options, "raw_images": self._bytes_travel}

@@ -53,7 +53,7 @@ class Normalized:
         with np.errstate(over="ignore"):
             table = ((np.arange(256) - 255.0 * mean) / (255.0 * std)).astype(np.float32)
         self._table = torch.from_numpy(table.reshape(-1)).to(dtype)
-        self._begins = torch.arange(len(mean), dtype=torch.int32) * 256  # of each channel in the table
+        self._begins = torch.arange(len(mean), dtype=torch.int32, device="cpu") * 256  # of each channel in the table
 
     def __call__(self, pixels, flip):
         import torch
@@ -80,11 +80,11 @@ class End:
             raise ArgumentError("normalize_on_device is for device=")
         self._device, self._dtype, self._normalize = device, dtype, normalize
 
-    def of(self, graph, pictures, alone):
+    def of(self, graph, alone, of_bytes):
         """(whether bytes travel, whether they are flipped, what makes the pictures there or None) of a graph of batches.
 
-        pictures: their columns
         alone: why the engine has to finish the pictures itself; empty: it has not
+        of_bytes: whether its pictures are u8
         """
         wants = self._device is not None and (self._device.type == "cuda" if self._normalize is None else self._normalize)
         tail = _tail_of(graph) if wants and not alone else None
@@ -101,10 +101,9 @@ class End:
                 alone or "one picture a sample, whose transforms end in Normalize (RandomHorizontalFlip may stand beside it)"))
         if self._dtype is None:
             return False, False, None
-        for name, dtype, _ in graph.columns():
-            if name in pictures and dtype == "u8":
-                raise ArgumentError("dtype is for pictures that are floats, these are u8: end the transforms with Normalize, "
-                                    "or with ToTensor alone")
+        if of_bytes:
+            raise ArgumentError("dtype is for pictures that are floats, these are u8: end the transforms with Normalize, or "
+                                "with ToTensor alone")
         return False, False, Cast(self._dtype)
 
 
@@ -118,7 +117,7 @@ def _tail_of(graph):
     return (mean, std, flips) if normalizes else None
 
 
-_said = set()
+_said: set[str] = set()  # what has been told
 
 
 def _say(text):

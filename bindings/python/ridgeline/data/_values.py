@@ -19,6 +19,16 @@ def is_tensor(value):
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def is_strided(value):
+    """Whether it is a tensor whose values lie in one piece of memory."""
+    return is_tensor(value) and value.layout == sys.modules["torch"].strided and not value.is_nested
+
+
+def is_on_host(value):
+    """Whether it is such a tensor in the host's memory."""
+    return is_strided(value) and value.device.type == "cpu"
+
+
 def mapping_like(first, made):
     try:
         if isinstance(first, collections.abc.MutableMapping):
@@ -81,9 +91,9 @@ def each(value, change):
 
 
 def pinned(value):
-    """The batch with its tensors in page-locked memory."""
+    """The batch with its tensors in page-locked memory; those that cannot lie there stay where they are."""
     if is_tensor(value):
-        return value if value.is_pinned() else value.pin_memory()
+        return value.pin_memory() if is_on_host(value) and not value.is_pinned() else value
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return tuple(pinned(inner) for inner in value)
     if not isinstance(value, (str, bytes)) and hasattr(value, "pin_memory"):

@@ -357,9 +357,9 @@ struct NormGradientSums {
             float d[V], g[V];
             p.gradient.take(packs, mean, scale, beta, d, g);
             if (p.g != nullptr) {
-              store(g, p.g + at);
-              RIDGELINE_UNROLL
-              for (int v = 0; v < V; ++v) g[v] = as_stored<T>(g[v]);  // what NormGradient reads
+              const Pack<T, V> stored = narrow<T>(g);
+              store_pack(stored, p.g + at);
+              widen(stored, g);  // what NormGradient reads
             }
             RIDGELINE_UNROLL
             for (int v = 0; v < V; ++v) {

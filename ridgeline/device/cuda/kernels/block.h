@@ -88,6 +88,7 @@ RIDGELINE_DEVICE void tree(Block& block, int rows, int width, const Add& add) {
   while (rows > 1) {
     const int kept = (rows + 1) / 2, added = rows - kept;
     block.each_thread([&](int thread) {
+      RIDGELINE_NO_UNROLL
       for (int i = thread; i < added * width; i += kThreads) add(i, i + kept * width);
     });
     rows = kept;
@@ -180,20 +181,28 @@ RIDGELINE_DEVICE void load(const T* from, float (&to)[V]) {
   widen(load_pack<V>(from), to);
 }
 template <class T, int V>
-RIDGELINE_DEVICE void store(const float (&from)[V], T* to) {
+RIDGELINE_DEVICE Pack<T, V> narrow(const float (&from)[V]) {
   if constexpr (sizeof(T) == 2 && V % 2 == 0) {
     struct alignas(2 * V) Pairs {
       u32 at[V / 2];
     } pairs;
     RIDGELINE_UNROLL
     for (int i = 0; i < V / 2; ++i) pairs.at[i] = Storage<T>::narrow(from[2 * i], from[2 * i + 1]);
-    *reinterpret_cast<Pack<T, V>*>(to) = __builtin_bit_cast(Pack<T, V>, pairs);
+    return __builtin_bit_cast(Pack<T, V>, pairs);
   } else {
     Pack<T, V> pack;
     RIDGELINE_UNROLL
     for (int i = 0; i < V; ++i) pack.at[i] = Storage<T>::narrow(from[i]);
-    *reinterpret_cast<Pack<T, V>*>(to) = pack;
+    return pack;
   }
+}
+template <class T, int V>
+RIDGELINE_DEVICE void store_pack(const Pack<T, V>& pack, T* to) {
+  *reinterpret_cast<Pack<T, V>*>(to) = pack;
+}
+template <class T, int V>
+RIDGELINE_DEVICE void store(const float (&from)[V], T* to) {
+  store_pack(narrow<T>(from), to);
 }
 template <class T>
 RIDGELINE_DEVICE float load_one(const T* from) {

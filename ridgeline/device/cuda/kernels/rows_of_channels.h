@@ -33,13 +33,13 @@ struct RowTiles {
   int lanes = 1;  // neighbouring threads in a row
   int step = 1;   // rows that the threads of a block have at once
 
-  // `wanted`: blocks that fill the card.
+  // `wanted`: at most so many blocks, if a row has no more tiles.
   RowTiles() = default;
   RowTiles(i64 all_rows, i64 all_channels, int channels_of_thread, i64 wanted, i64 rows_at_least)
       : rows(all_rows), channels(all_channels), width(channels_of_thread) {
     choose_lanes(divided_up(channels, width));
     const i64 most = divided_up(rows, i64{step} * rows_at_least);
-    i64 parts = divided_up(wanted, tiles);
+    i64 parts = wanted / tiles;
     if (parts > most) parts = most;
     if (parts < 1) parts = 1;
     chunk_rows = divided_up(divided_up(rows, parts), step) * step;
@@ -203,6 +203,7 @@ RIDGELINE_DEVICE void write_row_sums(Block& block, const RowTiles& t, u32 tile, 
     for (int k = 0; k < kSums; ++k) shared.sums[k][i] += shared.sums[k][j];
   });
   block.each_thread([&](int thread) {
+    RIDGELINE_NO_UNROLL
     for (int i = thread; i < width; i += kRowThreads) {
       const i64 channel = static_cast<i64>(tile) * width + i;
       if (channel >= t.channels) continue;
