@@ -1,8 +1,8 @@
 // ridgeline/device/cuda/kernels/device_code.cuh
 //
 // Generates the device code for a list of kernels: RIDGELINE_<FAMILY>_KERNELS(RIDGELINE_DEVICE_CODE) in namespace
-// ridgeline::cuda. "At least one block per multiprocessor" makes ptxas use registers rather than spill; a body that wants more
-// of its blocks on one at the same time, and so fewer registers, says so: `kBlocksAtOnce`.
+// ridgeline::cuda. "At least one block per multiprocessor" makes ptxas use registers rather than spill; a body that
+// wants more of its blocks on one, and so fewer registers, says so: `kBlocksAtOnce`.
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/block.h"
@@ -15,10 +15,10 @@ constexpr int blocks_at_once() {
 }
 }  // namespace ridgeline::cuda
 
-#define RIDGELINE_DEVICE_CODE(symbol, ...)                                 \
-  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads, blocks_at_once<__VA_ARGS__>())   \
-      symbol(const __grid_constant__ __VA_ARGS__::Parameters parameters) { \
-    __shared__ __VA_ARGS__::Shared shared;                                 \
-    CardBlock block;                                                       \
-    __VA_ARGS__::run(block, parameters, shared);                           \
+#define RIDGELINE_DEVICE_CODE(symbol, ...)                                                           \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads, blocks_at_once<__VA_ARGS__>()) \
+      symbol(const __grid_constant__ __VA_ARGS__::Parameters parameters) {                           \
+    __shared__ __VA_ARGS__::Shared shared;                                                           \
+    CardBlock block;                                                                                 \
+    __VA_ARGS__::run(block, parameters, shared);                                                     \
   }
