@@ -26,9 +26,10 @@ struct NormLayer {
   NormGate gate = NormGate::none;
   bool passed = false;
   DType type = DType::bf16;
+  int width = 0;
 
   std::int64_t elements() const { return rows * channels; }
-  BatchNorm norm() const { return {type, rows, channels, 1e-5}; }
+  BatchNorm norm() const { return {type, rows, channels, 1e-5, width}; }
   // x twice, addend, y.
   int forward_images() const { return 3 + addend; }
   // x, dy, addend, y, g; x and g or what it is made of, dx.
@@ -39,8 +40,8 @@ struct NormLayer {
   std::string name(int images) const {
     const char* const gates[] = {"", " of_x", " of_y"};
     return " " + std::string(name_of(type)) + " " + std::to_string(rows) + "x" + std::to_string(channels) +
-           (addend ? " addend" : "") + gates[static_cast<int>(gate)] + (passed ? " passed" : "") + ", " +
-           std::to_string(images) + " images";
+           (addend ? " addend" : "") + gates[static_cast<int>(gate)] + (passed ? " passed" : "") +
+           (width != 0 ? " by 8" : "") + ", " + std::to_string(images) + " images";
   }
   double bytes(int images) const {
     return static_cast<double>(elements()) * static_cast<double>(size_of(type)) * images;
@@ -287,6 +288,10 @@ std::vector<KernelRate> kernel_rates() {
   norms(rates, {50176, 1024, true, NormGate::of_y, true});
   norms(rates, {50176, 256, false, NormGate::of_x});
   norms(rates, {12544, 2048, true, NormGate::of_y, true});
+  norms(rates, {3211264, 64, false, NormGate::of_x, false, DType::bf16, 8});
+  norms(rates, {802816, 144, false, NormGate::none, false, DType::bf16, 8});
+  norms(rates, {50176, 1024, true, NormGate::of_y, true, DType::bf16, 8});
+  norms(rates, {50176, 256, false, NormGate::of_x, false, DType::bf16, 8});
   norm_launches(rates, {802816, 144});
   norm_launches(rates, {50176, 256, false, NormGate::of_x});
   norms(rates, {200704, 128, false, NormGate::of_x, false, DType::f32});

@@ -33,7 +33,7 @@ struct RowTiles {
   int lanes = 1;  // neighbouring threads in a row
   int step = 1;   // rows that the threads of a block have at once
 
-  // `wanted`: at most so many blocks, if a row has no more tiles.
+  // `wanted`: blocks, which are more only if the tiles of a row are.
   RowTiles() = default;
   RowTiles(i64 all_rows, i64 all_channels, int channels_of_thread, i64 wanted, i64 rows_at_least)
       : rows(all_rows), channels(all_channels), width(channels_of_thread) {
@@ -48,7 +48,7 @@ struct RowTiles {
   i64 elements() const { return rows * channels; }
   i64 partial_sums() const { return static_cast<i64>(chunks) * channels; }
 
-  // Rows of a chunk one behind the other.
+  // Adjacent rows.
   RIDGELINE_DEVICE ThreadRows in_chunk(u32 tile, u32 chunk, int thread) const {
     ThreadRows r = first_rows(tile, thread);
     const u32 all = static_cast<u32>(rows), begin = chunk * static_cast<u32>(chunk_rows);
@@ -56,6 +56,10 @@ struct RowTiles {
     r.row += begin;
     count_below(end < all ? end : all, r);
     return r;
+  }
+  // The same, the last chunk first.
+  RIDGELINE_DEVICE ThreadRows from_the_end(u32 tile, u32 block, int thread) const {
+    return in_chunk(tile, chunks - 1 - block, thread);
   }
   // A chunk's rows all over x, so that blocks which run together read what is close together.
   RIDGELINE_DEVICE ThreadRows spread(u32 tile, u32 chunk, int thread) const {
@@ -118,8 +122,25 @@ RIDGELINE_DEVICE void over_rows(const RowTiles& tiles, const ThreadRows& rows, c
 // registers.
 template <class T, int V>
 RIDGELINE_DEVICE constexpr int rows_ahead(int images) {
-  const int rows = 72 / (static_cast<int>(sizeof(T)) * V * images);
+  const int rows = (sizeof(T) * V == 16 && sizeof(T) == 2 ? 128 : 72) / (static_cast<int>(sizeof(T)) * V * images);
   return rows < 2 ? 2 : rows > 8 ? 8 : rows;
+}
+
+// V values of channels; their address need not be aligned.
+template <int V>
+RIDGELINE_DEVICE void load_channels(const float* from, float (&to)[V]) {
+  constexpr int kQuad = V % 4 == 0 ? 4 : 1;
+  if (kQuad == 4 && reinterpret_cast<u64>(from) % 16 == 0) {
+    RIDGELINE_UNROLL
+    for (int q = 0; q < V; q += kQuad) {
+      const auto four = load_pack<kQuad>(from + q);
+      RIDGELINE_UNROLL
+      for (int i = 0; i < kQuad; ++i) to[q + i] = four.at[i];
+    }
+    return;
+  }
+  RIDGELINE_UNROLL
+  for (int v = 0; v < V; ++v) to[v] = from[v];
 }
 
 // The layout of a block of sum_chunks: 8 channels, 64 threads each.
