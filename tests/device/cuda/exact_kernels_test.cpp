@@ -71,7 +71,7 @@ TEST(CudaImageTail, HasTheCpusBitsInThreeAndEightChannelsAndInBlocks) {
   for (int round = 0; round < 40; ++round) {
     Values values(static_cast<unsigned>(round));
     const DType type = kStorageTypes[round % 3];
-    ImageTailShape s{type, values.pick({1, 3}), values.pick({1, 9, 16}), values.pick({1, 11, 34}), 3};
+    ImageTailShape s{type, values.pick({1, 3}), values.pick({1, 9, 16}), values.pick({1, 8, 11, 34, 40, 75}), 3};
     const Tensor images = values.integers(DType::u8, {s.n, s.h, s.w, 3}, 256),
                  flip = values.integers(DType::u8, {s.n}, 2);
     const bool flips = values.coin();

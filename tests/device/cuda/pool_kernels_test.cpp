@@ -7,7 +7,7 @@
 namespace ridgeline::cuda::testing {
 namespace {
 
-constexpr int kPoolRounds = 60;
+constexpr int kPoolRounds = 90;
 
 struct PoolCase {
   Pool pool;
@@ -28,6 +28,7 @@ PoolCase random_pool(Values& values, DType type) {
   p.sh = values.pick({1, 2, 3, 4});
   p.sw = values.pick({1, 2});
   if (values.coin()) p.sh = p.sw = 2;  // gradients go by tiles of pixels
+  if (values.coin()) p.kh = p.kw = values.pick({2, 3});
   p.top = values.pick({0, p.kh - 1});
   p.left = values.pick({0, 1});
   const std::int64_t bottom = values.pick({0, p.kh - 1}), right = values.pick({0, p.kw - 1});

@@ -5,8 +5,6 @@
 // of channels of neighbouring strips, whose common columns the cache serves. Reads of lines, and the taps of a tile.
 #pragma once
 
-#include <type_traits>
-
 #include "ridgeline/device/cuda/kernels/pool.h"
 
 namespace ridgeline::cuda {
@@ -22,7 +20,7 @@ struct Strips {
 
   u32 strips = 0;          // of all images
   u32 vectors = 0;         // of a pixel
-  u32 each = 0;            // strips of a block
+  u32 each = 1;            // strips of a block
   i32 rows = 0;            // of a strip; the last one of an image may have fewer
   Divisor lanes, tiles;    // vectors of a tile, tiles of a pixel
   Divisor columns, parts;  // strips beside and below each other in an image
@@ -30,7 +28,9 @@ struct Strips {
   Strips() = default;
   // `across`: strips beside each other; `width`: channels of a thread; `wanted`: threads that fill the card.
   Strips(i64 images, i64 all_rows, i64 across, i64 channels, int width, i64 wanted)
-      : vectors(static_cast<u32>(channels / width)), columns(across) {
+      : vectors(static_cast<u32>(channels / width)) {
+    if (images * all_rows * across * vectors == 0) return;  // nothing to do
+    columns = Divisor(across);
     choose_lanes();
     each = kDepthwiseThreads / lanes.value;
     const i64 most = divided_up(all_rows, kLeastRows);
@@ -113,27 +113,6 @@ template <int V>
 RIDGELINE_DEVICE void read_taps(const TapsShared<V>& shared, u32 lane, float (&taps)[kDepthwiseTaps][V]) {
   RIDGELINE_UNROLL
   for (int tap = 0; tap < kDepthwiseTaps; ++tap) load(shared.at[tap] + lane * V, taps[tap]);
-}
-
-// V elements as they lie in memory. Words stay in registers until they are widened, while elements of 16 bits would be
-// taken apart as soon as they arrive, which waits for them.
-template <class T, int V>
-struct alignas(sizeof(T) * V) Raw {
-  static constexpr bool kWords = sizeof(T) * V % 4 == 0;
-  using Unit = std::conditional_t<kWords, u32, u16>;
-  Unit at[sizeof(T) * V / sizeof(Unit)];
-};
-template <class T, int V>
-RIDGELINE_DEVICE void widen(const Raw<T, V>& raw, float (&to)[V]) {
-  if constexpr (std::is_same_v<T, bfloat16> && V % 2 == 0) {
-    RIDGELINE_UNROLL
-    for (int i = 0; i < V / 2; ++i) {
-      to[2 * i] = float_of(raw.at[i] << 16);
-      to[2 * i + 1] = float_of(raw.at[i] & 0xffff0000u);
-    }
-  } else {
-    widen(__builtin_bit_cast(Pack<T, V>, raw), to);
-  }
 }
 
 // Reads the lines of a strip one after the other, each from the same column on: V channels from `channel` on of image

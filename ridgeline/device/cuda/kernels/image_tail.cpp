@@ -27,12 +27,14 @@ void image_tail(LaunchSink sink, const ImageTailShape& s, const void* images, co
                 std::span<const float, 768> table, void* y) {
   RIDGELINE_CHECK(s.channels == 3 || s.channels == 8, "images get 3 or 8 channels");
   with_type(s.type, [&]<class T>(T) {
-    const auto run = [&](auto channels) {
-      using Body = ImageTail<T, decltype(channels)::value>;
-      give<Body>(sink, {in<u8>(images), in<u8>(flip), out<T>(y), s.n * s.h * s.w, Divisor(s.w), Divisor(s.h),
-                        table_of(table)});
-    };
-    s.channels == 8 ? run(std::integral_constant<int, 8>()) : run(std::integral_constant<int, 3>());
+    if (s.channels == 8) {
+      give<ImageTailEight<T>>(sink, {in<u8>(images), in<u8>(flip), out<T>(y), s.n * s.h * s.w, Divisor(s.w),
+                                     Divisor(s.h), table_of(table)});
+    } else {
+      const bool wide = aligned_to(8, {images}) && aligned_to(8 * sizeof(T), {y});
+      give<ImageTail<T>>(sink, {in<u8>(images), in<u8>(flip), out<T>(y), s.n * s.h * s.w * 3, Divisor(3 * s.w),
+                                Divisor(s.h), wide, table_of(table)});
+    }
   });
 }
 
@@ -42,7 +44,7 @@ void image_tail_blocks(LaunchSink sink, const ImageTailShape& s, const ImageBloc
     const auto i = [](std::int64_t v) { return static_cast<i32>(v); };
     give<ImageTailBlocks<T>>(sink, {in<u8>(images), in<u8>(flip), out<T>(y), i(s.h), i(s.w), i(b.top), i(b.left),
                                     s.n * b.rows * b.columns * b.side, Divisor(b.side), Divisor(b.columns),
-                                    Divisor(b.rows), aligned_to(4 * sizeof(T), {y}), table_of(table)});
+                                    Divisor(b.rows), b.side == 4 && aligned_to(4 * sizeof(T), {y}), table_of(table)});
   });
 }
 

@@ -14,9 +14,102 @@ struct NormaliseTable {
   float at[3 * 256];
 };
 
-// One thread for each pixel of the result, with kChannels channels: 3, or 8 written by one access.
-template <class T, int kChannels>
+// Three channels: a thread takes eight neighbouring values by one access, as many bytes where the image is not
+// mirrored. The order of a mirrored line is that of its pixels, so their bytes are read one by one, and so is a group
+// that is in two lines, the last group, and everything where addresses are not aligned.
+template <class T>
 struct ImageTail {
+  struct Parameters {
+    const u8* images;
+    const u8* flip;  // null: none
+    T* y;
+    i64 values;
+    Divisor line, rows;  // values of a line, lines of an image
+    bool wide;
+    NormaliseTable table;
+  };
+  static constexpr int kValues = 8;
+  struct Shared {
+    float table[5 * 256];  // of channels 0, 1, 2, 0, 1
+  };
+  static constexpr int kThreads = 256;
+  static constexpr int kEach = 8;  // groups of a thread: a table costs as much as one
+  static Blocks blocks(const Parameters& p) {
+    return {static_cast<u32>(divided_up(p.values, kThreads * kEach * kValues))};
+  }
+  static void pointers(const Parameters& p, PointerList& list) {
+    list.reads(p.images, p.values);
+    list.reads(p.flip, p.values / p.line.value / p.rows.value);
+    list.writes(p.y, p.values);
+  }
+
+  template <class Block>
+  static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared) {
+    block.each_thread([&](int thread) {
+      for (int i = thread; i < 3 * 256; i += kThreads) {
+        const float value = p.table.at[i];
+        shared.table[i] = value;
+        if (i < 2 * 256) shared.table[3 * 256 + i] = value;
+      }
+    });
+    block.each_thread([&](int thread) {
+      i64 first = (static_cast<i64>(block.x()) * kThreads * kEach + thread) * kValues;
+      RIDGELINE_NO_UNROLL
+      for (int k = 0; k < kEach && first < p.values; ++k, first += kThreads * kValues) take(p, shared, first);
+    });
+  }
+
+ private:
+  static RIDGELINE_DEVICE void take(const Parameters& p, const Shared& shared, i64 first) {
+    u32 row = static_cast<u32>(first);
+    const u32 at = p.line.split(row);
+    const bool flip = p.flip != nullptr && p.flip[p.rows.quotient(row)] != 0;
+    const u32 channel = at % 3;
+    const bool one_line = at + kValues <= p.line.value;
+    float y[kValues];
+    if (!p.wide || first + kValues > p.values || (p.flip != nullptr && !one_line)) {
+      one_by_one(p, shared, first);
+      return;
+    }
+    const float* const table = shared.table + 256 * channel;
+    if (flip) {
+      u32 of = channel;
+      const u8* from = p.images + (first - at + (p.line.value - 3 - (at - channel)) + channel);
+      RIDGELINE_UNROLL
+      for (int k = 0; k < kValues; ++k) {
+        y[k] = table[256 * (k % 3) + *from];
+        const bool next = ++of == 3;
+        from += next ? -5 : 1;
+        of = next ? 0 : of;
+      }
+    } else {
+      struct alignas(8) Eight {
+        u32 at[2];
+      };
+      const Eight bytes = *reinterpret_cast<const Eight*>(p.images + first);
+      RIDGELINE_UNROLL
+      for (int k = 0; k < kValues; ++k) y[k] = table[256 * (k % 3) + (bytes.at[k / 4] >> (8 * (k % 4)) & 0xffu)];
+    }
+    store(y, p.y + first);
+  }
+
+  static RIDGELINE_DEVICE void one_by_one(const Parameters& p, const Shared& shared, i64 first) {
+    RIDGELINE_NO_UNROLL
+    for (i64 i = first; i < first + kValues && i < p.values; ++i) {
+      u32 row = static_cast<u32>(i);
+      const u32 at = p.line.split(row);
+      const u32 channel = at % 3;
+      i64 from = i;
+      if (p.flip != nullptr && p.flip[p.rows.quotient(row)] != 0)
+        from += static_cast<i64>(p.line.value) - 3 - 2 * static_cast<i64>(at - channel);
+      store_one(shared.table[256 * channel + p.images[from]], p.y + i);
+    }
+  }
+};
+
+// Eight channels, written by one access, the last five zero: a thread takes a pixel.
+template <class T>
+struct ImageTailEight {
   struct Parameters {
     const u8* images;
     const u8* flip;  // null: none
@@ -34,7 +127,7 @@ struct ImageTail {
   static void pointers(const Parameters& p, PointerList& list) {
     list.reads(p.images, p.pixels * 3);
     list.reads(p.flip, p.pixels / p.columns.value / p.rows.value);
-    list.writes(p.y, p.pixels * kChannels);
+    list.writes(p.y, p.pixels * 8);
   }
 
   template <class Block>
@@ -56,20 +149,15 @@ struct ImageTail {
             from += static_cast<i64>(p.columns.value) - 1 - 2 * static_cast<i64>(column);
         }
         const u8* const v = p.images + from * 3;
-        if constexpr (kChannels == 8) {
-          const float y[8] = {shared.table[v[0]], shared.table[256 + v[1]], shared.table[512 + v[2]], 0, 0, 0, 0, 0};
-          store(y, p.y + pixel * 8);
-        } else {
-          RIDGELINE_UNROLL
-          for (int c = 0; c < 3; ++c) store_one(shared.table[256 * c + v[c]], p.y + pixel * 3 + c);
-        }
+        const float y[8] = {shared.table[v[0]], shared.table[256 + v[1]], shared.table[512 + v[2]], 0, 0, 0, 0, 0};
+        store(y, p.y + pixel * 8);
       }
     });
   }
 };
 
 // One thread for each row of a block: `side` pixels, 3*side neighbouring values; those of four pixels are stored as
-// three groups of four.
+// three groups of four, neighbouring ones by neighbouring threads.
 template <class T>
 struct ImageTailBlocks {
   struct Parameters {
@@ -79,14 +167,15 @@ struct ImageTailBlocks {
     i32 h, w, top, left;          // of the image; zeros above and left of it
     i64 lines;                    // rows of blocks' pixels of the result, N * H' * W' * side
     Divisor side, columns, rows;  // blocks of a row, rows of blocks
-    bool wide;                    // four values are stored by one access
+    bool wide;                    // blocks of 4x4, and four values are stored by one access
     NormaliseTable table;
   };
+  static constexpr int kThreads = 256;
+  static constexpr int kEach = 4;
   struct Shared {
     float table[3 * 256];
+    Pack<T, 4> groups[3 * kThreads];
   };
-  static constexpr int kThreads = 256;
-  static constexpr int kEach = 2;
   static Blocks blocks(const Parameters& p) { return {static_cast<u32>(divided_up(p.lines, kThreads * kEach))}; }
   static void pointers(const Parameters& p, PointerList& list) {
     const i64 images = p.lines / p.columns.value / p.rows.value / p.side.value;
@@ -100,45 +189,55 @@ struct ImageTailBlocks {
     block.each_thread([&](int thread) {
       for (int i = thread; i < 3 * 256; i += kThreads) shared.table[i] = p.table.at[i];
     });
-    block.each_thread([&](int thread) {
-      const i64 first = static_cast<i64>(block.x()) * kThreads * kEach + thread;
-      RIDGELINE_UNROLL
-      for (int k = 0; k < kEach; ++k) {
-        const i64 line = first + k * kThreads;
-        if (line >= p.lines) return;
-        u32 rest = static_cast<u32>(line);
-        const u32 dy = p.side.split(rest);
-        const u32 block_column = p.columns.split(rest), block_row = p.rows.split(rest);
-        const i32 side = static_cast<i32>(p.side.value);
-        const i32 row = static_cast<i32>(block_row * p.side.value + dy) - p.top;
-        const i32 begin = static_cast<i32>(block_column * p.side.value) - p.left;
-        const bool flip = p.flip != nullptr && p.flip[rest] != 0;
-        const u8* const from = p.images + (static_cast<i64>(rest) * p.h + row) * p.w * 3;
-        T* const to = p.y + line * side * 3;
-        const bool there = row >= 0 && row < p.h;
-        if (p.wide && side == 4) {
-          float values[12];
-          RIDGELINE_UNROLL
-          for (int dx = 0; dx < 4; ++dx) read(shared, from, there, begin + dx, flip, p.w, values + 3 * dx);
-          RIDGELINE_UNROLL
-          for (int part = 0; part < 3; ++part) {
-            const float some[4] = {values[4 * part], values[4 * part + 1], values[4 * part + 2], values[4 * part + 3]};
-            store(some, to + 4 * part);
-          }
-        } else {
-          RIDGELINE_NO_UNROLL
-          for (i32 dx = 0; dx < side; ++dx) {
-            float values[3];
-            read(shared, from, there, begin + dx, flip, p.w, values);
-            RIDGELINE_UNROLL
-            for (int c = 0; c < 3; ++c) store_one(values[c], to + 3 * dx + c);
-          }
+    for (int k = 0; k < kEach; ++k) {
+      const i64 first = (static_cast<i64>(block.x()) * kEach + k) * kThreads;
+      block.each_thread([&](int thread) {
+        if (first + thread < p.lines) take(p, shared, first + thread, shared.groups + 3 * thread);
+      });
+      if (!p.wide) continue;
+      block.each_thread([&](int thread) {
+        const i64 left = 3 * (p.lines - first);
+        RIDGELINE_UNROLL
+        for (int part = 0; part < 3; ++part) {
+          const int group = part * kThreads + thread;
+          if (group < left) *reinterpret_cast<Pack<T, 4>*>(p.y + 12 * first + 4 * group) = shared.groups[group];
         }
-      }
-    });
+      });
+    }
   }
 
  private:
+  static RIDGELINE_DEVICE void take(const Parameters& p, const Shared& shared, i64 line, Pack<T, 4>* groups) {
+    u32 rest = static_cast<u32>(line);
+    const u32 dy = p.side.split(rest);
+    const u32 block_column = p.columns.split(rest), block_row = p.rows.split(rest);
+    const i32 side = static_cast<i32>(p.side.value);
+    const i32 row = static_cast<i32>(block_row * p.side.value + dy) - p.top;
+    const i32 begin = static_cast<i32>(block_column * p.side.value) - p.left;
+    const bool flip = p.flip != nullptr && p.flip[rest] != 0;
+    const u8* const from = p.images + (static_cast<i64>(rest) * p.h + row) * p.w * 3;
+    const bool there = row >= 0 && row < p.h;
+    if (p.wide) {
+      float values[12];
+      RIDGELINE_UNROLL
+      for (int dx = 0; dx < 4; ++dx) read(shared, from, there, begin + dx, flip, p.w, values + 3 * dx);
+      RIDGELINE_UNROLL
+      for (int part = 0; part < 3; ++part) {
+        RIDGELINE_UNROLL
+        for (int i = 0; i < 4; ++i) groups[part].at[i] = Storage<T>::narrow(values[4 * part + i]);
+      }
+    } else {
+      T* const to = p.y + line * side * 3;
+      RIDGELINE_NO_UNROLL
+      for (i32 dx = 0; dx < side; ++dx) {
+        float values[3];
+        read(shared, from, there, begin + dx, flip, p.w, values);
+        RIDGELINE_UNROLL
+        for (int c = 0; c < 3; ++c) store_one(values[c], to + 3 * dx + c);
+      }
+    }
+  }
+
   // The three values of a pixel of a row, zeros outside.
   static RIDGELINE_DEVICE void read(const Shared& shared, const u8* row, bool there, i32 column, bool flip, i32 width,
                                     float* values) {
@@ -150,12 +249,12 @@ struct ImageTailBlocks {
 };
 
 #define RIDGELINE_IMAGE_TAIL_KERNELS(K)                \
-  K(image_tail_f32, ImageTail<float, 3>)               \
-  K(image_tail_bf16, ImageTail<bfloat16, 3>)           \
-  K(image_tail_f16, ImageTail<float16, 3>)             \
-  K(image_tail_8_f32, ImageTail<float, 8>)             \
-  K(image_tail_8_bf16, ImageTail<bfloat16, 8>)         \
-  K(image_tail_8_f16, ImageTail<float16, 8>)           \
+  K(image_tail_f32, ImageTail<float>)                  \
+  K(image_tail_bf16, ImageTail<bfloat16>)              \
+  K(image_tail_f16, ImageTail<float16>)                \
+  K(image_tail_8_f32, ImageTailEight<float>)           \
+  K(image_tail_8_bf16, ImageTailEight<bfloat16>)       \
+  K(image_tail_8_f16, ImageTailEight<float16>)         \
   K(image_tail_blocks_f32, ImageTailBlocks<float>)     \
   K(image_tail_blocks_bf16, ImageTailBlocks<bfloat16>) \
   K(image_tail_blocks_f16, ImageTailBlocks<float16>)

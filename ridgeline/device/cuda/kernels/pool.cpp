@@ -37,7 +37,15 @@ void with_threads(const Pool& p, bool pooled, std::initializer_list<const void*>
 void max_pool(LaunchSink sink, const Pool& pool, const void* x, void* y, void* index) {
   with_type(pool.type, [&]<class T>(T) {
     with_threads<T>(pool, true, {x, y, index}, [&](auto width, const PixelThreads& threads) {
-      give<MaxPool<T, decltype(width)::value>>(sink, {in<T>(x), out<T>(y), out<u8>(index), shape_of(pool), threads});
+      constexpr int V = decltype(width)::value;
+      const auto give_as = [&]<class Body>() {
+        give<Body>(sink, {in<T>(x), out<T>(y), out<u8>(index), shape_of(pool), threads});
+      };
+      if constexpr (V > 1) {
+        if (pool.kh == 2 && pool.kw == 2) return give_as.template operator()<MaxPool<T, V, 2>>();
+        if (pool.kh == 3 && pool.kw == 3) return give_as.template operator()<MaxPool<T, V, 3>>();
+      }
+      give_as.template operator()<MaxPool<T, V, 0>>();
     });
   });
 }
@@ -52,8 +60,10 @@ void max_pool_gradient(LaunchSink sink, const Pool& pool, const void* dy, const 
       };
       if constexpr (V > 1) {
         if (pool.sh == 2 && pool.sw == 2) {
-          return give_over.template operator()<MaxPoolTileGradient<T, V>>(
-              PixelThreads(pool.n, divided_up(pool.h + pool.top, 2), divided_up(pool.w + pool.left, 2), pool.c, V));
+          const PixelThreads tiles(pool.n, divided_up(pool.h + pool.top, 2), divided_up(pool.w + pool.left, 2), pool.c,
+                                   V);
+          if (pool.kh == 3 && pool.kw == 3) return give_over.template operator()<MaxPoolTileGradient<T, V, 3>>(tiles);
+          return give_over.template operator()<MaxPoolTileGradient<T, V, 0>>(tiles);
         }
       }
       give_over.template operator()<MaxPoolGradient<T, V>>(threads);

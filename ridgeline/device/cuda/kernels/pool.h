@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ridgeline/device/cuda/kernels/pointers.h"
+#include "ridgeline/device/cuda/kernels/raw.h"
 
 namespace ridgeline::cuda {
 
@@ -69,7 +70,8 @@ struct alignas(V) Bytes {
   u8 at[V];
 };
 
-template <class T, int V>
+// kWindow 2 and 3: windows of 2x2 and 3x3, whose elements are all on their way at once; 0: any.
+template <class T, int V, int kWindow>
 struct MaxPool {
   struct Parameters {
     const T* x;
@@ -96,34 +98,85 @@ struct MaxPool {
       const PoolShape& s = p.s;
       const TapRange rows(static_cast<i32>(place.row), s.sh, s.top, s.kh, s.h);
       const TapRange columns(static_cast<i32>(place.column), s.sw, s.left, s.kw, s.w);
-      const T* const image = p.x + static_cast<i64>(place.n) * s.h * s.w * s.c + place.vector * V;
+      const T* const corner =
+          p.x + ((static_cast<i64>(place.n) * s.h + rows.origin) * static_cast<i64>(s.w) + columns.origin) * s.c +
+          place.vector * V;
       float best[V];
       u32 where[V];
-      RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v) {
-        best[v] = -infinity_f32();
-        where[v] = static_cast<u32>(rows.first * s.kw + columns.first);  // of the first tap, for windows of -infinity
-      }
-      for (i32 r = rows.first; r < rows.last; ++r) {
-        const T* const row = image + (static_cast<i64>(rows.origin + r) * s.w + columns.origin) * s.c;
-        for (i32 k = columns.first; k < columns.last; ++k) {
-          float x[V];
-          load(row + static_cast<i64>(k) * s.c, x);
-          const u32 position = static_cast<u32>(r * s.kw + k);
-          RIDGELINE_UNROLL
-          for (int v = 0; v < V; ++v) {
-            const bool better = x[v] > best[v] || (x[v] != x[v] && best[v] == best[v]);
-            best[v] = better ? x[v] : best[v];
-            where[v] = better ? position : where[v];
-          }
-        }
-      }
+      if (kWindow == 0 || !take_known(s, rows, columns, corner, best, where))
+        take_all(s, rows, columns, corner, best, where);
       store(best, p.y + at * V);
       Bytes<V> index;
       RIDGELINE_UNROLL
       for (int v = 0; v < V; ++v) index.at[v] = static_cast<u8>(where[v]);
       if (p.index != nullptr) *reinterpret_cast<Bytes<V>*>(p.index + at * V) = index;
     });
+  }
+
+ private:
+  static RIDGELINE_DEVICE void read(const T* from, float (&to)[V]) {
+    widen(*reinterpret_cast<const Raw<T, V>*>(from), to);
+  }
+
+  // The first of equal values stays, and so does the first NaN.
+  static RIDGELINE_DEVICE void take_all(const PoolShape& s, const TapRange& rows, const TapRange& columns,
+                                        const T* corner, float (&best)[V], u32 (&where)[V]) {
+    RIDGELINE_UNROLL
+    for (int v = 0; v < V; ++v) {
+      best[v] = -infinity_f32();
+      where[v] = static_cast<u32>(rows.first * s.kw + columns.first);  // of the first tap, for windows of -infinity
+    }
+    RIDGELINE_NO_UNROLL
+    for (i32 r = rows.first; r < rows.last; ++r) {
+      RIDGELINE_NO_UNROLL
+      for (i32 k = columns.first; k < columns.last; ++k) {
+        float x[V];
+        read(corner + static_cast<i64>(r * s.w + k) * s.c, x);
+        RIDGELINE_UNROLL
+        for (int v = 0; v < V; ++v) {
+          const bool better = !(x[v] <= best[v]) && best[v] == best[v];
+          best[v] = better ? x[v] : best[v];
+          where[v] = better ? static_cast<u32>(r * s.kw + k) : where[v];
+        }
+      }
+    }
+  }
+
+  // Taps in the padding repeat a neighbour, which changes nothing. One comparison a tap, which is right unless there is
+  // a NaN: then, and if anything is infinite, this returns false.
+  static RIDGELINE_DEVICE bool take_known(const PoolShape& s, const TapRange& rows, const TapRange& columns,
+                                          const T* corner, float (&best)[V], u32 (&where)[V]) {
+    if (rows.first >= rows.last || columns.first >= columns.last) return false;
+    constexpr int kSide = kWindow == 0 ? 1 : kWindow, kTaps = kSide * kSide;
+    Raw<T, V> taps[kTaps];
+    u32 positions[kTaps];
+    RIDGELINE_UNROLL
+    for (int tap = 0; tap < kTaps; ++tap) {
+      const i32 r = within(rows, tap / kSide), k = within(columns, tap % kSide);
+      positions[tap] = static_cast<u32>(kSide * r + k);
+      taps[tap] = *reinterpret_cast<const Raw<T, V>*>(corner + static_cast<i64>(r * s.w + k) * s.c);
+    }
+    float nans[V] = {};
+    RIDGELINE_UNROLL
+    for (int tap = 0; tap < kTaps; ++tap) {
+      float x[V];
+      widen(taps[tap], x);
+      RIDGELINE_UNROLL
+      for (int v = 0; v < V; ++v) {
+        nans[v] = fused(x[v], 0.0f, nans[v]);
+        const bool better = tap == 0 || x[v] > best[v];
+        best[v] = better ? x[v] : best[v];
+        where[v] = better ? positions[tap] : where[v];
+      }
+    }
+    float nan = 0;
+    RIDGELINE_UNROLL
+    for (int v = 0; v < V; ++v) nan += nans[v];
+    return nan == nan;
+  }
+  static RIDGELINE_DEVICE i32 within(const TapRange& range, i32 tap) {
+    const i32 low = tap < range.first ? range.first : tap;
+    return low < range.last ? low : range.last - 1;
   }
 };
 
@@ -184,8 +237,9 @@ struct MaxPoolGradient {
 };
 
 // The same for pools of stride 2: a thread computes a tile of 2x2 pixels, so a window's dy, index and gate are read
-// once for all of the tile's pixels in it. Rows and columns are counted from the first window's corner.
-template <class T, int V>
+// once for all of the tile's pixels in it. Rows and columns are counted from the first window's corner. kWindow 3:
+// windows of 3x3; 0: any.
+template <class T, int V, int kWindow>
 struct MaxPoolTileGradient {
   using Parameters = typename MaxPoolGradient<T, V>::Parameters;  // threads over [n, tile rows, tile columns, c]
   using Shared = Nothing;
@@ -201,9 +255,6 @@ struct MaxPoolTileGradient {
       const auto place = p.threads.place(at);
       const PoolShape& s = p.s;
       const i32 row = static_cast<i32>(place.row), column = static_cast<i32>(place.column);
-      const i32 first_row = row - (s.kh - 1) / 2 > 0 ? row - (s.kh - 1) / 2 : 0;
-      const i32 first_column = column - (s.kw - 1) / 2 > 0 ? column - (s.kw - 1) / 2 : 0;
-      const i32 last_row = row < s.oh - 1 ? row : s.oh - 1, last_column = column < s.ow - 1 ? column : s.ow - 1;
       const i64 image = static_cast<i64>(place.n) * s.oh * s.ow * s.c + place.vector * V;
       float sum[4][V];
       RIDGELINE_UNROLL
@@ -211,33 +262,10 @@ struct MaxPoolTileGradient {
         RIDGELINE_UNROLL
         for (int v = 0; v < V; ++v) sum[pixel][v] = 0;
       }
-      RIDGELINE_NO_UNROLL
-      for (i32 oh = first_row; oh <= last_row; ++oh) {
-        RIDGELINE_NO_UNROLL
-        for (i32 ow = first_column; ow <= last_column; ++ow) {
-          const i64 from = image + static_cast<i64>(oh * s.ow + ow) * s.c;
-          const Bytes<V> index = *reinterpret_cast<const Bytes<V>*>(p.index + from);
-          float dy[V];
-          load(p.dy + from, dy);
-          if (p.y != nullptr) {
-            float y[V];
-            load(p.y + from, y);
-            RIDGELINE_UNROLL
-            for (int v = 0; v < V; ++v) dy[v] = y[v] <= 0 ? 0.0f : dy[v];
-          }
-          // Positions of the tile's pixels in the window; 256 for one beyond the window's end.
-          const i32 r = 2 * (row - oh), q = 2 * (column - ow);
-          const u32 corner = static_cast<u32>(r * s.kw + q);
-          const bool right = q + 1 < s.kw, below = r + 1 < s.kh;
-          const u32 positions[4] = {corner, right ? corner + 1 : 256u, below ? corner + static_cast<u32>(s.kw) : 256u,
-                                    right && below ? corner + static_cast<u32>(s.kw) + 1 : 256u};
-          RIDGELINE_UNROLL
-          for (int pixel = 0; pixel < 4; ++pixel) {
-            RIDGELINE_UNROLL
-            for (int v = 0; v < V; ++v) sum[pixel][v] += index.at[v] == positions[pixel] ? dy[v] : 0.0f;
-          }
-        }
-      }
+      if constexpr (kWindow == 3)
+        add_known(p, image, row, column, sum);
+      else
+        add_any(p, image, row, column, sum);
       RIDGELINE_UNROLL
       for (int pixel = 0; pixel < 4; ++pixel) {
         const i32 i = 2 * row + pixel / 2 - s.top, j = 2 * column + pixel % 2 - s.left;
@@ -245,6 +273,81 @@ struct MaxPoolTileGradient {
         store(sum[pixel], p.dx + ((static_cast<i64>(place.n) * s.h + i) * s.w + j) * s.c + place.vector * V);
       }
     });
+  }
+
+ private:
+  static RIDGELINE_DEVICE void add_any(const Parameters& p, i64 image, i32 row, i32 column, float (&sum)[4][V]) {
+    const PoolShape& s = p.s;
+    const i32 first_row = row - (s.kh - 1) / 2 > 0 ? row - (s.kh - 1) / 2 : 0;
+    const i32 first_column = column - (s.kw - 1) / 2 > 0 ? column - (s.kw - 1) / 2 : 0;
+    const i32 last_row = row < s.oh - 1 ? row : s.oh - 1, last_column = column < s.ow - 1 ? column : s.ow - 1;
+    RIDGELINE_NO_UNROLL
+    for (i32 oh = first_row; oh <= last_row; ++oh) {
+      RIDGELINE_NO_UNROLL
+      for (i32 ow = first_column; ow <= last_column; ++ow) {
+        const i64 from = image + static_cast<i64>(oh * s.ow + ow) * s.c;
+        const Bytes<V> index = *reinterpret_cast<const Bytes<V>*>(p.index + from);
+        float dy[V];
+        load(p.dy + from, dy);
+        if (p.y != nullptr) {
+          float y[V];
+          load(p.y + from, y);
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) dy[v] = y[v] <= 0 ? 0.0f : dy[v];
+        }
+        // Positions of the tile's pixels in the window; 256 for one beyond the window's end.
+        const i32 r = 2 * (row - oh), q = 2 * (column - ow);
+        const u32 corner = static_cast<u32>(r * s.kw + q);
+        const bool right = q + 1 < s.kw, below = r + 1 < s.kh;
+        const u32 positions[4] = {corner, right ? corner + 1 : 256u, below ? corner + static_cast<u32>(s.kw) : 256u,
+                                  right && below ? corner + static_cast<u32>(s.kw) + 1 : 256u};
+        RIDGELINE_UNROLL
+        for (int pixel = 0; pixel < 4; ++pixel) {
+          RIDGELINE_UNROLL
+          for (int v = 0; v < V; ++v) sum[pixel][v] += index.at[v] == positions[pixel] ? dy[v] : 0.0f;
+        }
+      }
+    }
+  }
+
+  // Of windows of 3x3 those above and to the left have two pixels of the tile, that in the corner has one.
+  static RIDGELINE_DEVICE void add_known(const Parameters& p, i64 image, i32 row, i32 column, float (&sum)[4][V]) {
+    const PoolShape& s = p.s;
+    Raw<u8, V> indices[4];
+    Raw<T, V> gradients[4], gates[4];
+    RIDGELINE_UNROLL
+    for (int window = 0; window < 4; ++window) {
+      const i32 oh = row - 1 + window / 2, ow = column - 1 + window % 2;
+      const i64 from = image + static_cast<i64>(oh * s.ow + ow) * s.c;
+      gradients[window] = gates[window] = {};
+      RIDGELINE_UNROLL
+      for (u32& word : indices[window].at) word = 0xffffffffu;  // no position
+      if (static_cast<u32>(oh) >= static_cast<u32>(s.oh) || static_cast<u32>(ow) >= static_cast<u32>(s.ow)) continue;
+      indices[window] = *reinterpret_cast<const Raw<u8, V>*>(p.index + from);
+      gradients[window] = *reinterpret_cast<const Raw<T, V>*>(p.dy + from);
+      if (p.y != nullptr) gates[window] = *reinterpret_cast<const Raw<T, V>*>(p.y + from);
+    }
+    RIDGELINE_UNROLL
+    for (int window = 0; window < 4; ++window) {
+      float dy[V];
+      widen(gradients[window], dy);
+      if (p.y != nullptr) {
+        float y[V];
+        widen(gates[window], y);
+        RIDGELINE_UNROLL
+        for (int v = 0; v < V; ++v) dy[v] = y[v] <= 0 ? 0.0f : dy[v];
+      }
+      RIDGELINE_UNROLL
+      for (int v = 0; v < V; ++v) {
+        const u32 index = indices[window].at[v / 4] >> (8 * (v % 4)) & 0xffu;
+        RIDGELINE_UNROLL
+        for (int pixel = 0; pixel < 4; ++pixel) {
+          const int r = 2 * (1 - window / 2) + pixel / 2, q = 2 * (1 - window % 2) + pixel % 2;
+          if (r > 2 || q > 2) continue;
+          if (index == static_cast<u32>(3 * r + q)) sum[pixel][v] += dy[v];
+        }
+      }
+    }
   }
 };
 
@@ -343,33 +446,42 @@ struct AveragePoolGradient {
   }
 };
 
-#define RIDGELINE_POOL_KERNELS(K)                                   \
-  K(max_pool_f32, MaxPool<float, 4>)                                \
-  K(max_pool_bf16, MaxPool<bfloat16, 8>)                            \
-  K(max_pool_f16, MaxPool<float16, 8>)                              \
-  K(max_pool_f32_1, MaxPool<float, 1>)                              \
-  K(max_pool_bf16_1, MaxPool<bfloat16, 1>)                          \
-  K(max_pool_f16_1, MaxPool<float16, 1>)                            \
-  K(max_pool_gradient_f32, MaxPoolGradient<float, 4>)               \
-  K(max_pool_gradient_bf16, MaxPoolGradient<bfloat16, 8>)           \
-  K(max_pool_gradient_f16, MaxPoolGradient<float16, 8>)             \
-  K(max_pool_gradient_f32_1, MaxPoolGradient<float, 1>)             \
-  K(max_pool_gradient_bf16_1, MaxPoolGradient<bfloat16, 1>)         \
-  K(max_pool_gradient_f16_1, MaxPoolGradient<float16, 1>)           \
-  K(max_pool_tile_gradient_f32, MaxPoolTileGradient<float, 4>)      \
-  K(max_pool_tile_gradient_bf16, MaxPoolTileGradient<bfloat16, 8>)  \
-  K(max_pool_tile_gradient_f16, MaxPoolTileGradient<float16, 8>)    \
-  K(average_pool_f32, AveragePool<float, 4>)                        \
-  K(average_pool_bf16, AveragePool<bfloat16, 8>)                    \
-  K(average_pool_f16, AveragePool<float16, 8>)                      \
-  K(average_pool_f32_1, AveragePool<float, 1>)                      \
-  K(average_pool_bf16_1, AveragePool<bfloat16, 1>)                  \
-  K(average_pool_f16_1, AveragePool<float16, 1>)                    \
-  K(average_pool_gradient_f32, AveragePoolGradient<float, 4>)       \
-  K(average_pool_gradient_bf16, AveragePoolGradient<bfloat16, 8>)   \
-  K(average_pool_gradient_f16, AveragePoolGradient<float16, 8>)     \
-  K(average_pool_gradient_f32_1, AveragePoolGradient<float, 1>)     \
-  K(average_pool_gradient_bf16_1, AveragePoolGradient<bfloat16, 1>) \
+#define RIDGELINE_POOL_KERNELS(K)                                       \
+  K(max_pool_f32, MaxPool<float, 4, 0>)                                 \
+  K(max_pool_2_f32, MaxPool<float, 4, 2>)                               \
+  K(max_pool_3_f32, MaxPool<float, 4, 3>)                               \
+  K(max_pool_bf16, MaxPool<bfloat16, 8, 0>)                             \
+  K(max_pool_2_bf16, MaxPool<bfloat16, 8, 2>)                           \
+  K(max_pool_3_bf16, MaxPool<bfloat16, 8, 3>)                           \
+  K(max_pool_f16, MaxPool<float16, 8, 0>)                               \
+  K(max_pool_2_f16, MaxPool<float16, 8, 2>)                             \
+  K(max_pool_3_f16, MaxPool<float16, 8, 3>)                             \
+  K(max_pool_f32_1, MaxPool<float, 1, 0>)                               \
+  K(max_pool_bf16_1, MaxPool<bfloat16, 1, 0>)                           \
+  K(max_pool_f16_1, MaxPool<float16, 1, 0>)                             \
+  K(max_pool_gradient_f32, MaxPoolGradient<float, 4>)                   \
+  K(max_pool_gradient_bf16, MaxPoolGradient<bfloat16, 8>)               \
+  K(max_pool_gradient_f16, MaxPoolGradient<float16, 8>)                 \
+  K(max_pool_gradient_f32_1, MaxPoolGradient<float, 1>)                 \
+  K(max_pool_gradient_bf16_1, MaxPoolGradient<bfloat16, 1>)             \
+  K(max_pool_gradient_f16_1, MaxPoolGradient<float16, 1>)               \
+  K(max_pool_tile_gradient_f32, MaxPoolTileGradient<float, 4, 0>)       \
+  K(max_pool_tile_gradient_3_f32, MaxPoolTileGradient<float, 4, 3>)     \
+  K(max_pool_tile_gradient_bf16, MaxPoolTileGradient<bfloat16, 8, 0>)   \
+  K(max_pool_tile_gradient_3_bf16, MaxPoolTileGradient<bfloat16, 8, 3>) \
+  K(max_pool_tile_gradient_f16, MaxPoolTileGradient<float16, 8, 0>)     \
+  K(max_pool_tile_gradient_3_f16, MaxPoolTileGradient<float16, 8, 3>)   \
+  K(average_pool_f32, AveragePool<float, 4>)                            \
+  K(average_pool_bf16, AveragePool<bfloat16, 8>)                        \
+  K(average_pool_f16, AveragePool<float16, 8>)                          \
+  K(average_pool_f32_1, AveragePool<float, 1>)                          \
+  K(average_pool_bf16_1, AveragePool<bfloat16, 1>)                      \
+  K(average_pool_f16_1, AveragePool<float16, 1>)                        \
+  K(average_pool_gradient_f32, AveragePoolGradient<float, 4>)           \
+  K(average_pool_gradient_bf16, AveragePoolGradient<bfloat16, 8>)       \
+  K(average_pool_gradient_f16, AveragePoolGradient<float16, 8>)         \
+  K(average_pool_gradient_f32_1, AveragePoolGradient<float, 1>)         \
+  K(average_pool_gradient_bf16_1, AveragePoolGradient<bfloat16, 1>)     \
   K(average_pool_gradient_f16_1, AveragePoolGradient<float16, 1>)
 
 }  // namespace ridgeline::cuda
