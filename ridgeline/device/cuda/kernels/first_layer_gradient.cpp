@@ -31,6 +31,9 @@ GradientForm form_of(const WindowRows& s) {
   return divided_up(pairs, kSomePairs.column_tiles * 4) * s.classes <= kSomePairs.warps ? kSomePairs : kManyPairs;
 }
 
+// What all blocks ask for ahead of use stays in the second-level cache.
+constexpr i64 kAheadBytes = i64{24} << 20;
+
 bool fits(const WindowRows& s, i32 rows) {
   return s.quads_under(rows) <= kWindowQuads - kGradientPixels / 4 &&
          units_of(s, rows, kTileDepth) * kTileDepth <= kGradientPixels;
@@ -53,6 +56,7 @@ GradientWork divide(WindowRows& s) {
   i32 best = 1;
   double least = 0;
   for (i32 rows = 1; rows <= s.oh && fits(s, rows); ++rows) {
+    if (rows > 1 && i64{rows} * s.ow * s.k * 2 * wanted > kAheadBytes) break;
     const i64 tiles = i64{s.n} * divided_up(s.oh, rows), grid = std::min(tiles, wanted);
     const double steps = static_cast<double>(units_of(s, rows, kTileDepth)) / (s.classes * work.parts);
     const double time = static_cast<double>(divided_up(tiles, grid)) *

@@ -181,7 +181,8 @@ struct FirstLayerGradientSums {
             const u32 place = at.at[v] >> 16;
             values[v] = Quad{};
             if (place < limit && filter + of / 4 * 8 < s.k)
-              values[v] = *reinterpret_cast<const Quad*>(dy + static_cast<i64>(place) * s.k + of / 4 * 8);
+              values[v] =
+                  *reinterpret_cast<const Quad*>(dy + (place * static_cast<u32>(s.k) + static_cast<u32>(of / 4 * 8)));
           }
           RIDGELINE_UNROLL
           for (int m = 0; m < M; ++m) {

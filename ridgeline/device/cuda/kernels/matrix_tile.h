@@ -94,8 +94,20 @@ RIDGELINE_DEVICE void add_products(int lane, int steps, const Rows& rows, const 
 }
 
 // The lower and the upper halves of two words.
-RIDGELINE_DEVICE u32 low_halves(u32 first, u32 second) { return (first & 0xffffu) | second << 16; }
-RIDGELINE_DEVICE u32 high_halves(u32 first, u32 second) { return first >> 16 | (second & 0xffff0000u); }
+RIDGELINE_DEVICE u32 low_halves(u32 first, u32 second) {
+#if RIDGELINE_ON_CARD
+  return __byte_perm(first, second, 0x5410);
+#else
+  return (first & 0xffffu) | second << 16;
+#endif
+}
+RIDGELINE_DEVICE u32 high_halves(u32 first, u32 second) {
+#if RIDGELINE_ON_CARD
+  return __byte_perm(first, second, 0x7632);
+#else
+  return first >> 16 | (second & 0xffff0000u);
+#endif
+}
 
 // 16 bytes from global to shared memory, zeros if not `inside`; they are there after finish_copies() of the thread that
 // started them.
