@@ -80,7 +80,8 @@ class Batches(Folder):
                 sent.append(value[0])
                 return self.inner.copied(value)
 
-        with mock.patch("ridgeline.data._ahead.Host", lambda device, made=ridgeline.data._ahead.Host: Listening(made(device))):
+        host = ridgeline.data._ahead.Host
+        with mock.patch("ridgeline.data._ahead.Host", lambda device: Listening(host(device))):
             self.epochs(ENDS["v1"], device="cpu", normalize_on_device=True)
             self.epochs(ENDS["without a flip"], device="cpu", normalize_on_device=True)
         of_chains = [[[t.dtype for t in one._tensors if t is not None] for one in part] for part in (sent[:8], sent[8:])]
@@ -178,12 +179,13 @@ class AnySample(Folder):
             for workers in (0, 2) if "0" in name or "list" in name else (0,):
                 with self.subTest(name, workers=workers):
                     plain = list(DataLoader(rows, **options, num_workers=workers))
-                    self.assertIsNone(difference(list(DataLoader(rows, **options, num_workers=workers, device="cpu")), plain))
+                    made = DataLoader(rows, **options, num_workers=workers, device="cpu")
+                    self.assertIsNone(difference(list(made), plain))
 
     def test_labels_travel_with_the_picture_and_texts_stay(self):
         rng = np.random.default_rng(0)
-        rows = [{"photo": jpeg(rng, 40, 50), "beside": {"caption": f"number {i}", "boxes": torch.rand(2, 4), "size": (i, 0.5)},
-                 "key": b"k"} for i in range(11)]
+        rows = [{"photo": jpeg(rng, 40, 50), "key": b"k",
+                 "beside": {"caption": f"number {i}", "boxes": torch.rand(2, 4), "size": (i, 0.5)}} for i in range(11)]
         options = dict(image="photo", transform=ENDS["v1"], seed=2)
         plain = list(DataLoader(rows, 4, **options))
         for normalize in (True, False):
@@ -384,7 +386,8 @@ class Arguments(Folder):
         done = run_python("import sys\nsys.modules['torch'] = None\nfrom ridgeline.data import DataLoader\n"
                           "try:\n    DataLoader([0], device='cuda', output='numpy')\nexcept Exception as error:\n"
                           "    print(type(error).__name__, error)")
-        self.assertEqual(done.stdout.strip(), "ArgumentError device='cuda' needs PyTorch, which is not installed", done.stderr)
+        told = "ArgumentError device='cuda' needs PyTorch, which is not installed"
+        self.assertEqual(done.stdout.strip(), told, done.stderr)
 
     def test_a_host_that_is_named_says_nothing(self):
         with warnings.catch_warnings():

@@ -222,7 +222,7 @@ class Order(Folder):
 
     def test_pictures_lie_in_pinned_memory_and_are_not_copied_on_the_host(self):
         late, pinned = LateCard(), []
-        with card(late) as held, mock.patch.object(torch.Tensor, "pin_memory", lambda t: pinned.append(t.dtype) or t.clone()):
+        with card(late), mock.patch.object(torch.Tensor, "pin_memory", lambda t: pinned.append(t.dtype) or t.clone()):
             self.assertTrue(self.loader().pin_memory)
             self.assertEqual(len(list(self.loader())), 15)
         self.assertEqual(set(pinned), {torch.int64})  # labels are converted

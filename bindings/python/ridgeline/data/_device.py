@@ -26,7 +26,8 @@ def device_of(device):
     if named.type != "cuda":
         raise ArgumentError(f"device is {str(named)!r} (allowed: 'cpu', 'cuda', 'cuda:N')")
     if not torch.backends.cuda.is_built():
-        raise ArgumentError(f"device={str(named)!r} needs a PyTorch with CUDA, PyTorch {torch.__version__} was built without")
+        raise ArgumentError(f"device={str(named)!r} needs a PyTorch with CUDA, PyTorch {torch.__version__} was built "
+                            "without")
     if not torch.cuda.is_available():
         raise ArgumentError(f"device={str(named)!r} needs a card, PyTorch finds none: {_why_no_card(torch)}")
     index, count = named.index, torch.cuda.device_count()

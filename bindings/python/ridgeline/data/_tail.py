@@ -93,12 +93,14 @@ class End:
             import torch
 
             if self._normalize is None:
-                _say(f"pictures travel to {self._device} as bytes, Normalize {'and the flip run' if flips else 'runs'} there "
-                     "with the same results (normalize_on_device=False: in the engine)")
+                what = "Normalize and the flip run" if flips else "Normalize runs"
+                _say(f"pictures travel to {self._device} as bytes, {what} there with the same results "
+                     "(normalize_on_device=False: in the engine)")
             return True, flips, Normalized(mean, std, self._dtype or torch.float32)
         if self._normalize:
-            raise ArgumentError("normalize_on_device=True needs " + (
-                alone or "one picture a sample, whose transforms end in Normalize (RandomHorizontalFlip may stand beside it)"))
+            needs = alone or ("one picture a sample, whose transforms end in Normalize (RandomHorizontalFlip may stand beside "
+                              "it)")
+            raise ArgumentError(f"normalize_on_device=True needs {needs}")
         if self._dtype is None:
             return False, False, None
         if of_bytes:
