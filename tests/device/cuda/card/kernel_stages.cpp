@@ -77,7 +77,10 @@ void check_kernels(Card& card) {
   std::string first;
   std::uint64_t hash = 0;
   for (const KernelCase& c : testing::kernel_cases(1, 6)) {
-    if (card.left() < 2) break;
+    if (card.left() < 2) {
+      card.report.line("out of time before " + c.name);
+      break;
+    }
     CardRunner on_card(card);
     HostRunner on_host;
     const auto got = c.run(on_card);

@@ -6,7 +6,7 @@ std::span<const Stage> stages() {
   static constexpr Stage kStages[] = {
       {"driver", "memory, streams, events, a captured graph, a kernel of ours", 10, check_driver},
       {"libraries", "where NVIDIA's libraries are", 10, look_for_libraries},
-      {"kernels", "every kernel of ours on random operands beside its host version, bit by bit", 20, check_kernels},
+      {"kernels", "every kernel of ours on random operands beside its host version", 45, check_kernels},
       {"loops", "random loops, compiled for this card, beside the reference, bit by bit", 30, check_loops},
       {"ops", "every entry of the table of kernels beside the references, in f32, bf16 and f16", 20, check_ops},
       {"graphs", "200 random training steps beside the references; the same bits again", 45, check_graphs},
