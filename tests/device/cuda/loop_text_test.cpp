@@ -120,6 +120,40 @@ TEST(CudaLoopTexts, ATextForManyTensorsUpdatesEachAsItsOwnLoopDoes) {
   }
 }
 
+// As a step in 16 bits has it: bf16 gradients, and a bf16 copy of each new weight.
+TEST(CudaLoopTexts, ATextForManyTensorsReadsNarrowGradientsAndWritesCopies) {
+  const std::string rule = "t0 = 0.9 * x1 + x2; t1 = x0 - x3 * t0; t1; t0; t1 : bf16";
+  const ValueType array{DType::f32, Shape{2}}, narrow{DType::bf16, Shape{2}}, one{DType::f32, Shape{}};
+  const std::vector<ValueType> operands = {array, array, narrow, one};
+  const std::vector<DType> types = {DType::f32, DType::f32, DType::bf16};
+  const int room = tensors_of_a_launch(6, 1);
+  auto made = loop_text(loop::parse(rule), Arithmetic::f32, Shape{2}, operands, types, room);
+  ASSERT_TRUE(std::holds_alternative<LoopText>(made)) << std::get<Refusal>(made).reason;
+  const LoopKernel kernel(std::get<LoopText>(std::move(made)), Shape{2});
+  EXPECT_EQ(kernel.in_place(), (std::vector<int>{0, 1, 2}));
+  const CompiledTexts compiled({kernel.text().text});
+  Values values(4);
+  const Tensor rate = Tensor::scalar<float>(0.01f);
+  std::vector<std::vector<Tensor>> inputs, outputs, expected;
+  std::vector<std::vector<void*>> in, out;
+  std::vector<LoopTensor> list;
+  for (int t = 0; t < room + 3; ++t) {
+    const Shape shape{values.pick({1, 5, 96, 1025, 3000})};
+    inputs.push_back({values.uniform(DType::f32, shape), values.uniform(DType::f32, shape),
+                      values.uniform(DType::bf16, shape), rate});
+    outputs.push_back({noise(DType::f32, shape), noise(DType::f32, shape), noise(DType::bf16, shape)});
+    expected.push_back(reference_of("loop", inputs.back(), {{"expression", rule}}));
+    in.emplace_back(), out.emplace_back();
+    for (Tensor& x : inputs.back()) in.back().push_back(x.raw());
+    for (Tensor& y : outputs.back()) out.back().push_back(y.raw());
+  }
+  for (std::size_t t = 0; t < in.size(); ++t) list.push_back({in[t].data(), out[t].data(), inputs[t][0].elements()});
+  kernel.give([&](const KernelLaunch& launch) { compiled.run(launch); }, list);
+  for (std::size_t t = 0; t < in.size(); ++t) {
+    for (std::size_t r = 0; r < 3; ++r) EXPECT_EQ(unequal_bits(outputs[t][r], expected[t][r]), "") << t << " " << r;
+  }
+}
+
 TEST(CudaLoopTexts, IntegersAndDoublesAreComputedInDouble) {
   // What counts steps: the bits of the reference, in f64.
   const std::string expression = "x0 + 1; floor(x0 / 7) * 7; cos(x1) + sin(x1); exp(x1) + log(abs(x1)); sqrt(x1)";
