@@ -12,7 +12,7 @@ class UpdateGroupKernel final : public Kernel {
  public:
   struct Part {
     std::unique_ptr<Kernel> kernel;
-    std::vector<std::size_t> operands;
+    std::vector<std::size_t> operands, results;
     std::vector<void*> inputs, outputs;  // of the run in progress
   };
   UpdateGroupKernel(std::vector<Part> parts, std::size_t states) : parts_(std::move(parts)), states_(states) {
@@ -23,13 +23,13 @@ class UpdateGroupKernel final : public Kernel {
         in_place.push_back(over ? static_cast<int>(in_place.size()) : -1);
       }
     }
+    for (const Part& part : parts_) in_place.insert(in_place.end(), part.results.size() - states_, -1);  // copies
   }
 
   void run(const KernelArguments& a) override {
-    for (std::size_t p = 0; p < parts_.size(); ++p) {
-      Part& part = parts_[p];
+    for (Part& part : parts_) {
       for (std::size_t i = 0; i < part.operands.size(); ++i) part.inputs[i] = a.inputs[part.operands[i]];
-      for (std::size_t s = 0; s < states_; ++s) part.outputs[s] = a.outputs[p * states_ + s];
+      for (std::size_t r = 0; r < part.results.size(); ++r) part.outputs[r] = a.outputs[part.results[r]];
       part.kernel->run({part.inputs.data(), part.outputs.data(), a.scratch, a.stream});
     }
   }
@@ -54,11 +54,10 @@ KernelChoice make_update_group_kernel(const KernelRequest& request, KernelChoice
     part.operands = group.operands_of(p);
     KernelRequest one{op_def("loop"), loop, {}, {}, request.promise, request.device};
     for (std::size_t i : part.operands) one.inputs.push_back({request.inputs[i].type, {}, false});
-    for (std::size_t s = 0; s < group.states; ++s) {
-      one.outputs.push_back({request.outputs[p * group.states + s].type, {}, false});
-    }
+    part.results = group.results_of(p);
+    for (std::size_t r : part.results) one.outputs.push_back({request.outputs[r].type, {}, false});
     part.inputs.resize(part.operands.size());
-    part.outputs.resize(group.states);
+    part.outputs.resize(part.results.size());
     KernelChoice choice = make_loop(one);
     if (auto* refusal = std::get_if<Refusal>(&choice)) return std::move(*refusal);
     part.kernel = std::move(std::get<std::unique_ptr<Kernel>>(choice));

@@ -92,6 +92,14 @@ void add_pointwise(std::vector<OpRow>& rows) {
                   Gradient::refused,
                   {0},
                   true});
+  rows.push_back(
+      {"update_group",
+       {at({3, 2}), at({3, 2}), at({5}), at({5}), at({3, 2}), at({5}), at({})},
+       {{"expression", std::string("t0 = x0 - x3 * (x1 + x2); t0; x1 + x2; t0 : bf16")}, {"copies", std::int64_t{1}}},
+       {{3, 2}, {3, 2}, {5}, {5}, {3, 2}, {5}},
+       Gradient::refused,
+       {0},
+       true});
   const std::string rule = "x0 - x3 * (x1 + x2); x1 + x2";
   const std::vector<OperandSpec> states_x_dy_rate = {at({3, 4}), at({3, 4}), at({5, 4}), at({5, 3}), at({})};
   rows.push_back({"dense_update",

@@ -4,6 +4,7 @@
 
 #include "ridgeline/compile/lower/first_accepting.h"
 #include "ridgeline/graph/loop/text.h"
+#include "ridgeline/graph/op/update_group.h"
 
 namespace ridgeline {
 namespace {
@@ -19,6 +20,11 @@ Layout layout_of(const std::vector<Layout>& layouts, std::size_t i) {
 
 bool contains(const std::vector<int>& buffers, int buffer) {
   return std::find(buffers.begin(), buffers.end(), buffer) != buffers.end();
+}
+
+// How many parameters the op updates by one expression.
+std::size_t parameters_of(const Node& update) {
+  return update.op == "update_group" ? UpdateGroup(update.attributes, update.inputs.size()).parameters : 1;
 }
 
 class FormWriter {
@@ -92,21 +98,29 @@ class FormWriter {
     } else {
       expression = loop::parse(update.attributes.string("expression"));
     }
-    const std::size_t own = expression.results.size();
+    const std::size_t own = expression.results.size(), parameters = parameters_of(update);
+    if (rounded.size() % parameters != 0) return false;
+    const std::size_t copies = rounded.size() / parameters;
     KernelRequest request{op_def(wider.op), wider, {}, {}};
     for (std::size_t i = 0; i < update.inputs.size(); ++i)
       request.inputs.push_back({plan_.graph.value(update.inputs[i]).type, layout_of(launch.kernel->input_layouts, i)});
     for (std::size_t i = 0; i < update.outputs.size(); ++i)
       request.outputs.push_back(
           {plan_.graph.value(update.outputs[i]).type, layout_of(launch.kernel->output_layouts, i)});
-    for (const Rounded& r : rounded) {
-      if (r.result >= own) return false;  // not one of the expression's (the gradient of a bias)
+    for (std::size_t i = 0; i < rounded.size(); ++i) {
+      const Rounded &r = rounded[i], &of_first = rounded[i % copies];
+      const std::size_t first = i / copies * own;  // of this parameter
+      const DType type = buffer(r.form).type.dtype;
+      if (r.result < first || r.result >= first + own) return false;  // not the expression's (the gradient of a bias)
+      if (r.result - first != of_first.result || type != buffer(of_first.form).type.dtype) return false;
+      request.outputs.push_back({buffer(r.form).type, buffer(r.form).layout, false});
+      if (i >= copies) continue;
       loop::Result result = expression.results[r.result];
       if (result.ending != loop::Ending::store) return false;
-      result.type = buffer(r.form).type.dtype;
+      result.type = type;
       expression.results.push_back(result);
-      request.outputs.push_back({buffer(r.form).type, buffer(r.form).layout, false});
     }
+    if (wider.attributes.find("copies") != nullptr) wider.attributes.set("copies", static_cast<std::int64_t>(copies));
     wider.attributes.set("expression", loop::to_string(loop::canonical(expression)));
     Accepted accepted = first_accepting(request, *launch.device, target_.log);
     if (!accepted.kernel || !fits(*accepted.kernel, launch, rounded)) return false;

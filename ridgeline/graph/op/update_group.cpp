@@ -8,16 +8,23 @@ namespace {
 
 using namespace rules;
 
-// The expression as a loop over one parameter gives its states' next values: elements of f32, no sums.
-void expect_states(const OpInstance& op, const UpdateGroup& group) {
+// The results of the expression as a loop over one parameter: its states' next values, elements of f32, no sums; then
+// copies, which are elements, too. Returns the types of the copies.
+std::vector<DType> expect_results(const OpInstance& op, const UpdateGroup& group) {
   std::vector<ValueType> operands;
   for (std::size_t i : group.operands_of(0)) operands.push_back(op.inputs[i]);
   const std::string& expression = op.attributes.string("expression");
-  for (const ValueType& type : infer_types(op_def("loop"), operands, {{"expression", expression}}, op.name)) {
-    if (type == operands[0]) continue;
-    fail("update_group", "the expression '" + expression + "' gives " + type.to_string() +
-                             " where the next value of a state, " + operands[0].to_string() + ", is meant");
+  const auto types = infer_types(op_def("loop"), operands, {{"expression", expression}}, op.name);
+  std::vector<DType> copies;
+  for (std::size_t r = 0; r < types.size(); ++r) {
+    const bool copy = r >= group.states;
+    if (copy) copies.push_back(types[r].dtype);
+    if (copy ? types[r].shape == operands[0].shape : types[r] == operands[0]) continue;
+    fail("update_group", "the expression '" + expression + "' gives " + types[r].to_string() + " where " +
+                             (copy ? "a copy" : "the next value") + " of a state, " + operands[0].to_string() +
+                             ", is meant");
   }
+  return copies;
 }
 
 std::vector<ValueType> infer(const OpInstance& op) {
@@ -28,16 +35,23 @@ std::vector<ValueType> infer(const OpInstance& op) {
     const ValueType& type = op.inputs[operands[0]];
     expect_dtype("update_group", "a parameter", type, DType::f32);
     for (std::size_t i = 1; i <= group.states; ++i) {  // the other states and the gradient
-      if (op.inputs[operands[i]] == type) continue;
-      fail("update_group", "operand " + std::to_string(operands[i]) + " is " + op.inputs[operands[i]].to_string() +
-                               ", the parameter " + type.to_string() + ": they must be alike");
+      const ValueType& operand = op.inputs[operands[i]];
+      const bool gradient = i == group.states;
+      const DType expected = gradient ? op.inputs[group.operands_of(0)[i]].dtype : type.dtype;
+      if (operand.shape == type.shape && operand.dtype == expected && is_floating(expected)) continue;
+      fail("update_group", "operand " + std::to_string(operands[i]) + " is " + operand.to_string() +
+                               ", the parameter " + type.to_string() + ": they must be alike" +
+                               (gradient ? ", or all gradients of one other floating type" : ""));
     }
     for (std::size_t s = 0; s < group.states; ++s) results.push_back(type);
   }
   for (std::size_t i = op.inputs.size() - group.shared; i < op.inputs.size(); ++i) {
     if (op.inputs[i].shape.rank() != 0) fail("update_group", "operand " + std::to_string(i) + " must be a scalar");
   }
-  expect_states(op, group);
+  const std::vector<DType> copies = expect_results(op, group);
+  for (std::size_t p = 0; p < group.parameters; ++p) {
+    for (DType copy : copies) results.push_back({copy, op.inputs[group.operands_of(p)[0]].shape});
+  }
   return results;
 }
 
@@ -48,9 +62,10 @@ void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<T
     std::vector<Tensor> operands;
     for (std::size_t i : group.operands_of(p)) operands.push_back(inputs[i]);
     const std::vector<Tensor> next = run_reference(op_def("loop"), operands, expression, op.name);
-    for (std::size_t s = 0; s < group.states; ++s) {
-      Tensor& result = outputs[p * group.states + s];
-      for (std::int64_t i = 0; i < result.elements(); ++i) result.set(i, next[s].at(i));
+    const std::vector<std::size_t> results = group.results_of(p);
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      Tensor& result = outputs[results[r]];
+      for (std::int64_t i = 0; i < result.elements(); ++i) result.set(i, next[r].at(i));
     }
   }
 }
@@ -59,10 +74,16 @@ void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<T
 
 UpdateGroup::UpdateGroup(const Attributes& attributes, std::size_t operands) {
   const loop::Expression expression = loop::parse(attributes.string("expression"));
-  states = expression.results.size();
+  const std::int64_t given = attributes.integer("copies");
+  if (given < 0 || given >= static_cast<std::int64_t>(expression.results.size())) {
+    fail("update_group", "copies=" + std::to_string(given) + " of " + std::to_string(expression.results.size()) +
+                             " results of the expression");
+  }
+  copies = static_cast<std::size_t>(given);
+  states = expression.results.size() - copies;
   const auto read = static_cast<std::size_t>(expression.operands);
   if (read < states + 1 || operands < read) {
-    fail("update_group", "the expression gives " + std::to_string(states) + " results of " + std::to_string(read) +
+    fail("update_group", "the expression gives " + std::to_string(states) + " states of " + std::to_string(read) +
                              " operands; states, a gradient and what all share are meant");
   }
   shared = read - states - 1;
@@ -82,18 +103,28 @@ std::vector<std::size_t> UpdateGroup::operands_of(std::size_t p) const {
   return operands;
 }
 
+std::vector<std::size_t> UpdateGroup::results_of(std::size_t p) const {
+  std::vector<std::size_t> results;
+  for (std::size_t s = 0; s < states; ++s) results.push_back(p * states + s);
+  for (std::size_t c = 0; c < copies; ++c) results.push_back(parameters * states + p * copies + c);
+  return results;
+}
+
 OpDef update_group_op() {
   OpDef def;
   def.name = "update_group";
   def.formula =
-      "for each parameter p: its next states = expression(states of p, gradient of p, shared...), element by element, "
-      "in f32; the operands are all states, then all gradients, then what they share";
+      "for each parameter p: its next states and copies of them = expression(states of p, gradient of p, shared...), "
+      "element by element, in f32; the operands are all states, then all gradients, then what they share; the results "
+      "are all states, then all copies";
   def.operands = {"operand"};
   def.min_operands = 1;
   def.max_operands = -1;
   def.results = {"next"};
-  def.attributes = {required("expression", std::string("x0 - x2 * x1"), "a loop expression: see graph/loop/text.h")};
+  def.attributes = {required("expression", std::string("x0 - x2 * x1"), "a loop expression: see graph/loop/text.h"),
+                    optional("copies", std::int64_t{0}, "how many of its results, the last ones, are copies")};
   def.traits = kUpdate;
+  def.writes_copies = true;
   def.infer = infer;
   def.reference = reference;
   def.cost = [](const OpInstance& op, std::span<const ValueType> results) {

@@ -33,6 +33,7 @@ FusionLimits reference_fusion_limits() {
                                            {"update_group", "", {DType::f32}},
                                            {"dense_update", "", kUpdates},
                                            {"dense_update", "l2_penalty", kUpdates}});
+  limits.grouped_update_elements = std::numeric_limits<std::int64_t>::max();
   limits.loop = {.terms = 1024,
                  .operands = 256,
                  .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

@@ -52,6 +52,9 @@ struct SlowOp {
 
 struct FusionLimits {
   std::vector<FusedForms> forms;  // the union of these
+  // Updates of parameters of more than one axis and up to so many elements wait for others of their rule
+  // (group_updates). 0: each runs where its gradient is made, and reads it from a cache.
+  std::int64_t grouped_update_elements = 0;
   // The types for which recomputing by OpDef::again gives the same bits. Its statistics are f32.
   DTypeSet again;
   LoopLimits loop;

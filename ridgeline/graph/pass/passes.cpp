@@ -74,6 +74,8 @@ const Pass kPasses[] = {
      "takes the squares of an L2 penalty from the dense updates that read the weights anyway"},
     {"fuse_pointwise", fuse_pointwise, !kRequired, kFuses,
      "merges chains of pointwise ops, and a sum that ends one, into loops that the device takes", kLoops},
+    {"group_updates", group_updates, !kRequired, kFuses,
+     "merges the updates of larger parameters that have the same rule into one launch, where the device wants that"},
     {"split_collectives", alone<split_collectives>, kRequired, !kFuses,
      "makes a start and a done of every exchange between ranks"},
     {"recompute", recompute, !kRequired, !kFuses,

@@ -120,6 +120,45 @@ TEST(CudaLoopTexts, ATextForManyTensorsUpdatesEachAsItsOwnLoopDoes) {
   }
 }
 
+// As a step in 16 bits has it: bf16 gradients, and a bf16 copy of each new weight.
+constexpr const char* kMomentumRule = "t0 = 0.9 * x1 + x2; t1 = x0 - x3 * t0; t1; t0; t1 : bf16";
+
+LoopText momentum_text(int room) {
+  const ValueType array{DType::f32, Shape{2}}, narrow{DType::bf16, Shape{2}}, one{DType::f32, Shape{}};
+  const std::vector<ValueType> operands = {array, array, narrow, one};
+  const std::vector<DType> types = {DType::f32, DType::f32, DType::bf16};
+  auto made = loop_text(loop::parse(kMomentumRule), Arithmetic::f32, Shape{2}, operands, types, room);
+  if (const auto* refusal = std::get_if<Refusal>(&made)) throw Error(refusal->reason);
+  return std::get<LoopText>(std::move(made));
+}
+
+TEST(CudaLoopTexts, ATextForManyTensorsReadsNarrowGradientsAndWritesCopies) {
+  const int room = tensors_of_a_launch(6, 1);
+  const LoopKernel kernel(momentum_text(room), Shape{2});
+  EXPECT_EQ(kernel.in_place(), (std::vector<int>{0, 1, 2}));
+  const CompiledTexts compiled({kernel.text().text});
+  Values values(4);
+  const Tensor rate = Tensor::scalar<float>(0.01f);
+  std::vector<std::vector<Tensor>> inputs, outputs, expected;
+  std::vector<std::vector<void*>> in, out;
+  std::vector<LoopTensor> list;
+  for (int t = 0; t < room + 3; ++t) {
+    const Shape shape{values.pick({1, 5, 96, 1025, 3000})};
+    inputs.push_back({values.uniform(DType::f32, shape), values.uniform(DType::f32, shape),
+                      values.uniform(DType::bf16, shape), rate});
+    outputs.push_back({noise(DType::f32, shape), noise(DType::f32, shape), noise(DType::bf16, shape)});
+    expected.push_back(reference_of("loop", inputs.back(), {{"expression", std::string(kMomentumRule)}}));
+    in.emplace_back(), out.emplace_back();
+    for (Tensor& x : inputs.back()) in.back().push_back(x.raw());
+    for (Tensor& y : outputs.back()) out.back().push_back(y.raw());
+  }
+  for (std::size_t t = 0; t < in.size(); ++t) list.push_back({in[t].data(), out[t].data(), inputs[t][0].elements()});
+  kernel.give([&](const KernelLaunch& launch) { compiled.run(launch); }, list);
+  for (std::size_t t = 0; t < in.size(); ++t) {
+    for (std::size_t r = 0; r < 3; ++r) EXPECT_EQ(unequal_bits(outputs[t][r], expected[t][r]), "") << t << " " << r;
+  }
+}
+
 TEST(CudaLoopTexts, IntegersAndDoublesAreComputedInDouble) {
   // What counts steps: the bits of the reference, in f64.
   const std::string expression = "x0 + 1; floor(x0 / 7) * 7; cos(x1) + sin(x1); exp(x1) + log(abs(x1)); sqrt(x1)";
@@ -186,6 +225,12 @@ TEST(CudaLoopTexts, NvrtcTakesThemForEachCardAndNothingLiesInLocalMemory) {
       EXPECT_EQ(local_bytes(cubin, kernel->text().name), 0u) << c.expression;
     }
     EXPECT_EQ(kernel->text().text.find("atomic"), std::string::npos);
+  }
+  const LoopText many = momentum_text(tensors_of_a_launch(6, 1));
+  for (const char* architecture : {"sm_80", "sm_90a"}) {
+    const auto cubin = compile_text(many.name, many.text, architecture);
+    EXPECT_TRUE(holds(cubin, ".text." + many.name));
+    EXPECT_EQ(local_bytes(cubin, many.name), 0u);
   }
 }
 
