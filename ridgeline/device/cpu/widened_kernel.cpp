@@ -244,6 +244,12 @@ std::int64_t parts_of(const KernelRequest& wide, const ImageParts& rule) {
   return std::max<std::int64_t>(1, images);
 }
 
+// A gate of x below a ceiling compares values as the narrow type stores them; in f32 they are not rounded up to it.
+bool compares_rounded(const Attributes& attributes) {
+  const Attribute* const ceiling = attributes.find("ceiling");
+  return ceiling != nullptr && *ceiling != Attribute(0.0) && attributes.string("gate") == "of_x";
+}
+
 KernelChoice make_widened(const KernelRequest& request) {
   KernelRequest wide = request;
   bool any = false;
@@ -255,6 +261,7 @@ KernelChoice make_widened(const KernelRequest& request) {
     }
   }
   if (!any) return Refusal{"no value of bf16 or f16 to convert"};
+  if (compares_rounded(request.node.attributes)) return Refusal{"a ceiling of rounded values, which f32 has not"};
   const ImageParts* const by_images = image_parts(request.def.name);
   const ImageParts& rule = by_images == nullptr ? kWhole : *by_images;
   const std::int64_t parts = parts_of(wide, rule);
