@@ -1,7 +1,11 @@
 // First layers by tensor cores: host versions beside the reference.
 #include <gtest/gtest.h>
 
+#include "ridgeline/compile/compile.h"
 #include "ridgeline/device/cuda/kernels/launches.h"
+#include "ridgeline/nn/module.h"
+#include "ridgeline/nn/training_step.h"
+#include "tests/device/cuda/device_support.h"
 #include "tests/device/cuda/op_support.h"
 
 namespace ridgeline::cuda::testing {
@@ -128,6 +132,32 @@ TEST(CudaFirstLayers, AreOnesOfFewChannelsWithoutGroupsOrDilation) {
   EXPECT_TRUE(refused([](DirectShape& o) { o.r = 13; }));
   EXPECT_TRUE(refused([](DirectShape& o) { o.stride_h = 5; }));
   EXPECT_TRUE(refused([](DirectShape& o) { o.w = 20002, o.ow = 20000; }));  // a row is larger than shared memory
+}
+
+// With biases and gradients in f32, as mixed precision has them.
+TEST(CudaFirstLayers, TakeTheFirstLayersOfTheModelsBothWays) {
+  add_recording_device();
+  for (const char* model : {"alexnet_torchvision", "vgg11", "resnet18", "mobilenet_v2"}) {
+    SCOPED_TRACE(model);
+    nn::StepOptions options;
+    options.model = &nn::model_named(model);
+    options.model_options.num_classes = 10;
+    options.batch_size = 2;
+    options.image_size = 64;
+    const nn::Step step = nn::build_training_step(options, {.schedule = optim::Constant{0.01}});
+    for (const char* precision : {"allow_mix_precision_bf16", "allow_mix_precision_fp16"}) {
+      Session session({.device = "cuda_recording"});
+      for (const nn::ParameterSpec& spec : step.parameters)
+        session.parameters().set(spec.name, Tensor::zeros(spec.dtype, spec.shape), spec.kind());
+      const auto program =
+          compile(step.graph, session, {.precision = PrecisionPolicy::of(precision_mode_named(precision))});
+      std::vector<std::string> taken;
+      for (const LaunchReport& launch : program->launches()) {
+        if (launch.kernel.find("first_layer") != std::string::npos) taken.push_back(launch.op);
+      }
+      EXPECT_EQ(taken, (std::vector<std::string>{"conv2d", "conv2d_bwd_weights"})) << precision;
+    }
+  }
 }
 
 }  // namespace

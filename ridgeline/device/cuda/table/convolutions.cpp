@@ -60,7 +60,7 @@ struct ConvolutionEpilogue {
   }
 };
 
-constexpr const char* kNoFirstLayer = "not a plain convolution over up to four channels";
+constexpr const char* kNoFirstLayer = "not a plain convolution of bf16 or f16 over up to four channels";
 
 KernelChoice make_direct_forward(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
@@ -161,9 +161,9 @@ KernelChoice make_first_layer_weights(const KernelRequest& request) {
   return kernel;
 }
 
-// By tensor cores, whose order of sums is that of the card.
+// By tensor cores, whose order of sums is that of the card. They take f32 as a bias and as the weights' gradient.
 constexpr KernelEntry tensor_core_entry(std::string_view op, std::string_view name, EntryFactory factory) {
-  KernelEntry entry = own_entry(op, name, factory, {DType::bf16, DType::f16});
+  KernelEntry entry = own_entry(op, name, factory);
   entry.promise.bits = Reproducibility::deterministic;
   return entry;
 }
