@@ -122,7 +122,7 @@ RIDGELINE_DEVICE void over_rows(const RowTiles& tiles, const ThreadRows& rows, c
 // registers.
 template <class T, int V>
 RIDGELINE_DEVICE constexpr int rows_ahead(int images) {
-  const int rows = (sizeof(T) * V == 16 && sizeof(T) == 2 ? 128 : 72) / (static_cast<int>(sizeof(T)) * V * images);
+  const int rows = 72 / (static_cast<int>(sizeof(T)) * V * images);
   return rows < 2 ? 2 : rows > 8 ? 8 : rows;
 }
 
