@@ -65,7 +65,9 @@ TEST(CudaGroupedUpdates, TakeFewLaunchesAndHardlyMoreMemory) {
     EXPECT_GE(apart.launches - grouped.launches, apart.updates - grouped.updates) << model;
     RecordProperty(std::string(model) + " updates",
                    std::to_string(apart.updates) + " to " + std::to_string(grouped.updates));
-    if (model == std::string("mobilenet_v2")) EXPECT_LE(grouped.updates, 6u);
+    if (model == std::string("mobilenet_v2")) {
+      EXPECT_LE(grouped.updates, 6u);
+    }
   }
 }
 

@@ -24,7 +24,10 @@ inline std::string text(std::int64_t v) { return std::to_string(v); }
 // The cases in the making.
 class Cases {
  public:
-  Cases(unsigned seed, int rounds) : random_(seed), rounds_(rounds) {}
+  Cases(unsigned seed, int rounds) : seed_(seed), rounds_(rounds) {}
+
+  // Numbers of its own: a case more or less leaves those of other families as they are.
+  void begin_family() { random_.seed(seed_ + 1000 * ++families_); }
 
   // make(random, type) gives name and body for each type and round.
   template <class Make>
@@ -48,6 +51,7 @@ class Cases {
 
  private:
   std::mt19937 random_;
+  unsigned seed_, families_ = 0;
   int rounds_;
   std::vector<KernelCase> cases_;
 };

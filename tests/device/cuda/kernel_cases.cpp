@@ -61,7 +61,7 @@ void batch_norms(Cases& cases) {
     const std::int64_t rows = pick(random, {2, 3, 77, 256, 1025, 5000});
     const std::int64_t channels =
         rows > 2000 ? pick(random, {1, 3, 8, 24}) : pick(random, {1, 3, 8, 12, 24, 64, 144, 200, 264, 576});
-    const BatchNorm norm{type, rows, channels, 1e-5, static_cast<int>(random() % 2 * 8)};
+    const BatchNorm norm{type, rows, channels, 1e-5};
     const bool relu = random() % 2 != 0, addend = random() % 2 != 0, inverse = random() % 2 != 0;
     const auto passing = static_cast<int>(random() % 6);
     const float ceiling = random() % 2 != 0 ? 0.75f : kNoCeiling;
@@ -136,15 +136,17 @@ void batch_norms(Cases& cases) {
 
 void sums(Cases& cases) {
   cases.each([&](std::mt19937& random, DType type) {
-    const std::int64_t rows = pick(random, {1, 33, 1000, 4099}), ch = pick(random, {1, 5, 8, 96, 144, 1000});
-    cases.add("column_sums " + text(rows) + "x" + text(ch), type, [=](CaseRun& c) {
-      void *x = c.values(type, rows * ch), *scratch = c.noise(column_sums_scratch(type, rows, ch));
-      for (DType as : {DType::f32, type}) {
-        void* y = c.room(as, ch);
-        column_sums(c.sink(), type, x, rows, ch, 0.5, as, y, scratch);
-        c.result(y, as, ch);
-      }
-    });
+    const std::int64_t rows = pick(random, {1, 33, 1000, 4099});
+    for (const std::int64_t ch : {pick(random, {1, 5}), pick(random, {8, 96, 144, 1000})}) {
+      cases.add("column_sums " + text(rows) + "x" + text(ch), type, [=](CaseRun& c) {
+        void *x = c.values(type, rows * ch), *scratch = c.noise(column_sums_scratch(type, rows, ch));
+        for (DType as : {DType::f32, type}) {
+          void* y = c.room(as, ch);
+          column_sums(c.sink(), type, x, rows, ch, 0.5, as, y, scratch);
+          c.result(y, as, ch);
+        }
+      });
+    }
     cases.add("reduce over axes apart", type, [=](CaseRun& c) {
       // [3, 5, 4, 7, 6] over axes 1, 3 and 4, and 0, 2 and 4.
       for (const bool maximum : {false, true}) {
@@ -269,23 +271,26 @@ void pools(Cases& cases) {
       max_pool_gradient(c.sink(), p, dy, index, padding ? y : nullptr, dx);
       c.result(dx, type, image);
     });
-    // Gradients of pools of stride 2 go by tiles of pixels.
+    // Gradients of pools of stride 2 go by tiles of pixels; windows of 2x2 and 3x3 have kernels of their own.
     Pool halved = p;
     halved.c = pick(random, {8, 24});
     halved.sh = halved.sw = 2;
-    halved.kh = pick(random, {1, 2, 3, 5});
-    halved.top = halved.kh > 1 ? 1 : 0;
-    halved.oh = (halved.h + halved.top - halved.kh) / 2 + 1;
-    halved.ow = (halved.w + halved.left + 1 - halved.kw) / 2 + 1;
-    cases.add("max_pool by tiles", type, [=](CaseRun& c) {
-      const std::int64_t from = halved.n * halved.h * halved.w * halved.c;
-      const std::int64_t to = halved.n * halved.oh * halved.ow * halved.c;
-      void *x = c.values(type, from, true), *y = c.room(type, to), *index = c.room(DType::u8, to);
-      max_pool(c.sink(), halved, x, y, index);
-      void *dy = c.values(type, to), *dx = c.room(type, from);
-      max_pool_gradient(c.sink(), halved, dy, index, padding ? y : nullptr, dx);
-      c.result(dx, type, from);
-    });
+    const std::pair<std::int64_t, std::int64_t> windows[] = {{pick(random, {1, 2, 3, 5}), p.kw}, {2, 2}, {3, 3}};
+    for (const auto& [high, wide] : windows) {
+      halved.kh = high, halved.kw = wide;
+      halved.top = high > 1 ? 1 : 0;
+      halved.oh = (halved.h + halved.top - high) / 2 + 1;
+      halved.ow = (halved.w + halved.left + 1 - wide) / 2 + 1;
+      cases.add("max_pool by tiles " + text(high) + "x" + text(wide), type, [=](CaseRun& c) {
+        const std::int64_t from = halved.n * halved.h * halved.w * halved.c;
+        const std::int64_t to = halved.n * halved.oh * halved.ow * halved.c;
+        void *x = c.values(type, from, true), *y = c.room(type, to), *index = c.room(DType::u8, to);
+        max_pool(c.sink(), halved, x, y, index);
+        void *dy = c.values(type, to), *dx = c.room(type, from);
+        max_pool_gradient(c.sink(), halved, dy, index, padding ? y : nullptr, dx);
+        c.result(dx, type, from);
+      });
+    }
     cases.add("average_pool" + shape, type, [=](CaseRun& c) {
       void *x = c.values(type, image), *y = c.room(type, pooled), *dx = c.room(type, image);
       average_pool(c.sink(), p, padding, x, y);
@@ -461,8 +466,10 @@ void convolutions(Cases& cases) {
 std::vector<KernelCase> kernel_cases(unsigned seed, int rounds) {
   Cases cases(seed, rounds);
   for (auto* family : {copies, batch_norms, sums, updates, pools, losses, others, convolutions, add_sequence_cases,
-                       add_tensor_core_cases})
+                       add_tensor_core_cases}) {
+    cases.begin_family();
     family(cases);
+  }
   return cases.take();
 }
 

@@ -26,10 +26,9 @@ struct NormLayer {
   NormGate gate = NormGate::none;
   bool passed = false;
   DType type = DType::bf16;
-  int width = 0;
 
   std::int64_t elements() const { return rows * channels; }
-  BatchNorm norm() const { return {type, rows, channels, 1e-5, width}; }
+  BatchNorm norm() const { return {type, rows, channels, 1e-5}; }
   // x twice, addend, y.
   int forward_images() const { return 3 + addend; }
   // x, dy, addend, y, g; x and g or what it is made of, dx.
@@ -40,8 +39,8 @@ struct NormLayer {
   std::string name(int images) const {
     const char* const gates[] = {"", " of_x", " of_y"};
     return " " + std::string(name_of(type)) + " " + std::to_string(rows) + "x" + std::to_string(channels) +
-           (addend ? " addend" : "") + gates[static_cast<int>(gate)] + (passed ? " passed" : "") +
-           (width != 0 ? " by 8" : "") + ", " + std::to_string(images) + " images";
+           (addend ? " addend" : "") + gates[static_cast<int>(gate)] + (passed ? " passed" : "") + ", " +
+           std::to_string(images) + " images";
   }
   double bytes(int images) const {
     return static_cast<double>(elements()) * static_cast<double>(size_of(type)) * images;
@@ -95,26 +94,6 @@ void norms(std::vector<KernelRate>& rates, const NormLayer& layer) {
     const BatchNormGradient a = gradient_of(layer, c);
     return [=, &c] { batch_norm_gradient(c.sink(), layer.norm(), a); };
   }));
-}
-
-// Each of the three launches of the gradient by itself.
-void norm_launches(std::vector<KernelRate>& rates, const NormLayer& layer) {
-  const int second = layer.passed ? 3 : layer.backward_images() / 2 + 1, first = layer.backward_images() - second;
-  const std::pair<const char*, int> launches[] = {{"sums of", first}, {"factors of", 0}, {"dx of", second}};
-  for (int wanted = 0; wanted < 3; ++wanted) {
-    const auto [what, images] = launches[wanted];
-    rates.push_back(rate(std::string(what) + layer.name(images), layer.bytes(images), [=](CaseRun& c) {
-      const BatchNormGradient a = gradient_of(layer, c);
-      return [=, &c] {
-        int launch = 0;
-        batch_norm_gradient(
-            [&](const KernelLaunch& l) {
-              if (launch++ == wanted) c.sink()(l);
-            },
-            layer.norm(), a);
-      };
-    }));
-  }
 }
 
 void pools(std::vector<KernelRate>& rates, DType type, const Pool& shape, const char* what) {
@@ -288,12 +267,6 @@ std::vector<KernelRate> kernel_rates() {
   norms(rates, {50176, 1024, true, NormGate::of_y, true});
   norms(rates, {50176, 256, false, NormGate::of_x});
   norms(rates, {12544, 2048, true, NormGate::of_y, true});
-  norms(rates, {3211264, 64, false, NormGate::of_x, false, DType::bf16, 8});
-  norms(rates, {802816, 144, false, NormGate::none, false, DType::bf16, 8});
-  norms(rates, {50176, 1024, true, NormGate::of_y, true, DType::bf16, 8});
-  norms(rates, {50176, 256, false, NormGate::of_x, false, DType::bf16, 8});
-  norm_launches(rates, {802816, 144});
-  norm_launches(rates, {50176, 256, false, NormGate::of_x});
   norms(rates, {200704, 128, false, NormGate::of_x, false, DType::f32});
   pools(rates, DType::bf16, {DType::bf16, 1024, 55, 55, 96, 27, 27, 3, 3, 2, 2, 0, 0}, "1024x55x55x96 3x3/2");
   pools(rates, DType::bf16, {DType::bf16, 256, 112, 112, 64, 56, 56, 3, 3, 2, 2, 1, 1}, "256x112x112x64 3x3/2");

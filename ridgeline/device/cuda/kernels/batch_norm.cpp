@@ -16,21 +16,13 @@ std::span<const KernelRow* const> batch_norm_rows() {
 namespace {
 
 // Of the pass that sums, whose blocks all run at once, and of the pass that writes.
-RowTiles sum_tiles(const BatchNorm& norm, int width) {
-  return {norm.rows, norm.channels, width, width == 8 ? kOneWave / 2 : kOneWave, 8};
-}
+RowTiles sum_tiles(const BatchNorm& norm, int width) { return {norm.rows, norm.channels, width, kOneWave, 8}; }
 RowTiles pass_tiles(const BatchNorm& norm, int width) { return {norm.rows, norm.channels, width, 16 * kFullCard, 4}; }
 
 // run(V): channels of a thread and an access. Of four, factors and a few rows of all images fit into 64 registers.
 inline constexpr int kChannels = 4;
 template <class T, class Run>
 void with_width(const BatchNorm& norm, std::initializer_list<const void*> images, const Run& run) {
-  if constexpr (std::is_same_v<T, bfloat16>) {
-    if (norm.width == 8 && norm.channels % 8 == 0 && aligned_to(16, images)) {
-      run(std::integral_constant<int, 8>());
-      return;
-    }
-  }
   if (norm.channels % kChannels == 0 && aligned_to(sizeof(T) * kChannels, images))
     run(std::integral_constant<int, kChannels>());
   else
@@ -86,7 +78,7 @@ float closed_from(const BatchNormGradient& a) {
 
 std::size_t batch_norm_scratch(const BatchNorm& norm) {
   std::size_t chunks = 0;
-  for (int width : {1, kChannels, 8}) chunks = std::max<std::size_t>(chunks, sum_tiles(norm, width).chunks);
+  for (int width : {1, kChannels}) chunks = std::max<std::size_t>(chunks, sum_tiles(norm, width).chunks);
   return (2 * chunks + 3) * static_cast<std::size_t>(norm.channels) * sizeof(float);
 }
 

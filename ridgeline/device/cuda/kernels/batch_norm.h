@@ -21,7 +21,7 @@ struct NormSums {
   };
   using Shared = RowSumsShared<2, V>;
   static constexpr int kThreads = kRowThreads;
-  static constexpr int kBlocksAtOnce = V == 8 ? 2 : kBlocksOfOneWave;
+  static constexpr int kBlocksAtOnce = kBlocksOfOneWave;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
   static void pointers(const Parameters& p, PointerList& list) {
     list.reads(p.x, p.tiles.elements());
@@ -153,7 +153,7 @@ struct Normalise {
   };
   using Shared = Nothing;
   static constexpr int kThreads = kRowThreads;
-  static constexpr int kBlocksAtOnce = V == 8 ? 2 : kBlocksOfOneWave;
+  static constexpr int kBlocksAtOnce = kBlocksOfOneWave;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
   static void pointers(const Parameters& p, PointerList& list) {
     list.reads(p.x, p.tiles.elements());
@@ -218,39 +218,35 @@ struct Normalise {
   K(name##_added_of_x_##suffix, Body<__VA_ARGS__, GateForm::added_of_x>) \
   K(name##_added_of_y_##suffix, Body<__VA_ARGS__, GateForm::added_of_y>)
 
-#define RIDGELINE_BATCH_NORM_KERNELS(K)                                              \
-  K(norm_sums_f32, NormSums<float, 4>)                                               \
-  K(norm_sums_bf16, NormSums<bfloat16, 4>)                                           \
-  K(norm_sums_f16, NormSums<float16, 4>)                                             \
-  K(norm_sums_f32_1, NormSums<float, 1>)                                             \
-  K(norm_sums_bf16_1, NormSums<bfloat16, 1>)                                         \
-  K(norm_sums_f16_1, NormSums<float16, 1>)                                           \
-  K(norm_sums_bf16_8, NormSums<bfloat16, 8>)                                         \
-  K(normalise_bf16_8, Normalise<bfloat16, 8>)                                        \
-  RIDGELINE_GATE_FORMS(K, norm_gradient_sums, NormGradientSums, bf16_8, bfloat16, 8) \
-  RIDGELINE_GATE_FORMS(K, norm_gradient, NormGradient, bf16_8, bfloat16, 8)          \
-  K(norm_statistics_f32, NormStatistics<float>)                                      \
-  K(norm_statistics_bf16, NormStatistics<bfloat16>)                                  \
-  K(norm_statistics_f16, NormStatistics<float16>)                                    \
-  K(norm_scale, NormScale)                                                           \
-  K(normalise_f32, Normalise<float, 4>)                                              \
-  K(normalise_bf16, Normalise<bfloat16, 4>)                                          \
-  K(normalise_f16, Normalise<float16, 4>)                                            \
-  K(normalise_f32_1, Normalise<float, 1>)                                            \
-  K(normalise_bf16_1, Normalise<bfloat16, 1>)                                        \
-  K(normalise_f16_1, Normalise<float16, 1>)                                          \
-  RIDGELINE_GATE_FORMS(K, norm_gradient_sums, NormGradientSums, f32, float, 4)       \
-  RIDGELINE_GATE_FORMS(K, norm_gradient_sums, NormGradientSums, bf16, bfloat16, 4)   \
-  RIDGELINE_GATE_FORMS(K, norm_gradient_sums, NormGradientSums, f16, float16, 4)     \
-  K(norm_gradient_sums_f32_1, NormGradientSums<float, 1, GateForm::told>)            \
-  K(norm_gradient_sums_bf16_1, NormGradientSums<bfloat16, 1, GateForm::told>)        \
-  K(norm_gradient_sums_f16_1, NormGradientSums<float16, 1, GateForm::told>)          \
-  K(norm_gradient_factors, NormGradientFactors)                                      \
-  RIDGELINE_GATE_FORMS(K, norm_gradient, NormGradient, f32, float, 4)                \
-  RIDGELINE_GATE_FORMS(K, norm_gradient, NormGradient, bf16, bfloat16, 4)            \
-  RIDGELINE_GATE_FORMS(K, norm_gradient, NormGradient, f16, float16, 4)              \
-  K(norm_gradient_f32_1, NormGradient<float, 1, GateForm::told>)                     \
-  K(norm_gradient_bf16_1, NormGradient<bfloat16, 1, GateForm::told>)                 \
+#define RIDGELINE_BATCH_NORM_KERNELS(K)                                            \
+  K(norm_sums_f32, NormSums<float, 4>)                                             \
+  K(norm_sums_bf16, NormSums<bfloat16, 4>)                                         \
+  K(norm_sums_f16, NormSums<float16, 4>)                                           \
+  K(norm_sums_f32_1, NormSums<float, 1>)                                           \
+  K(norm_sums_bf16_1, NormSums<bfloat16, 1>)                                       \
+  K(norm_sums_f16_1, NormSums<float16, 1>)                                         \
+  K(norm_statistics_f32, NormStatistics<float>)                                    \
+  K(norm_statistics_bf16, NormStatistics<bfloat16>)                                \
+  K(norm_statistics_f16, NormStatistics<float16>)                                  \
+  K(norm_scale, NormScale)                                                         \
+  K(normalise_f32, Normalise<float, 4>)                                            \
+  K(normalise_bf16, Normalise<bfloat16, 4>)                                        \
+  K(normalise_f16, Normalise<float16, 4>)                                          \
+  K(normalise_f32_1, Normalise<float, 1>)                                          \
+  K(normalise_bf16_1, Normalise<bfloat16, 1>)                                      \
+  K(normalise_f16_1, Normalise<float16, 1>)                                        \
+  RIDGELINE_GATE_FORMS(K, norm_gradient_sums, NormGradientSums, f32, float, 4)     \
+  RIDGELINE_GATE_FORMS(K, norm_gradient_sums, NormGradientSums, bf16, bfloat16, 4) \
+  RIDGELINE_GATE_FORMS(K, norm_gradient_sums, NormGradientSums, f16, float16, 4)   \
+  K(norm_gradient_sums_f32_1, NormGradientSums<float, 1, GateForm::told>)          \
+  K(norm_gradient_sums_bf16_1, NormGradientSums<bfloat16, 1, GateForm::told>)      \
+  K(norm_gradient_sums_f16_1, NormGradientSums<float16, 1, GateForm::told>)        \
+  K(norm_gradient_factors, NormGradientFactors)                                    \
+  RIDGELINE_GATE_FORMS(K, norm_gradient, NormGradient, f32, float, 4)              \
+  RIDGELINE_GATE_FORMS(K, norm_gradient, NormGradient, bf16, bfloat16, 4)          \
+  RIDGELINE_GATE_FORMS(K, norm_gradient, NormGradient, f16, float16, 4)            \
+  K(norm_gradient_f32_1, NormGradient<float, 1, GateForm::told>)                   \
+  K(norm_gradient_bf16_1, NormGradient<bfloat16, 1, GateForm::told>)               \
   K(norm_gradient_f16_1, NormGradient<float16, 1, GateForm::told>)
 
 }  // namespace ridgeline::cuda

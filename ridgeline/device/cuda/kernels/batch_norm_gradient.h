@@ -90,7 +90,7 @@ struct NormGradientSums {
   };
   using Shared = RowSumsShared<2, V>;
   static constexpr int kThreads = kRowThreads;
-  static constexpr int kBlocksAtOnce = V == 8 ? 2 : kBlocksOfOneWave;
+  static constexpr int kBlocksAtOnce = kBlocksOfOneWave;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
   static void pointers(const Parameters& p, PointerList& list) {
     p.gradient.pointers(p.tiles, list);
@@ -200,7 +200,7 @@ struct NormGradient {
   };
   using Shared = Nothing;
   static constexpr int kThreads = kRowThreads;
-  static constexpr int kBlocksAtOnce = V == 8 ? 2 : kBlocksOfOneWave;
+  static constexpr int kBlocksAtOnce = kBlocksOfOneWave;
   static Blocks blocks(const Parameters& p) { return {p.tiles.tiles, p.tiles.chunks}; }
   static void pointers(const Parameters& p, PointerList& list) {
     p.gradient.pointers(p.tiles, list);

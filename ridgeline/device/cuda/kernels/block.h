@@ -4,9 +4,10 @@
 //
 //   struct Body {
 //     struct Parameters { ... };                    // plain data, passed by value
-//     struct Shared { ... };                        // plain data; what the threads of a block share, undefined at
-//     first static constexpr int kThreads = 256;          // of a block static Blocks blocks(const Parameters&); // of
-//     the grid static void pointers(const Parameters&, PointerList&);  // what it reads and writes (pointers.h)
+//     struct Shared { ... };                        // plain data, shared by a block's threads, undefined at first
+//     static constexpr int kThreads = 256;          // of a block
+//     static Blocks blocks(const Parameters&);      // of the grid
+//     static void pointers(const Parameters&, PointerList&);  // what it reads and writes (pointers.h)
 //     template <class Block>
 //     static RIDGELINE_DEVICE void run(Block& block, const Parameters& p, Shared& shared);
 //   };
@@ -162,15 +163,22 @@ RIDGELINE_DEVICE Pack<T, V> load_pack_last(const T* from) {
   return load_pack<V>(from);
 #endif
 }
+// Whether neighbouring elements are widened from the word that they are.
+template <class T, int V>
+inline constexpr bool kWidensPairs = V % 2 == 0 && requires(float& x) { Storage<T>::widen_pair(0u, x, x); };
+template <class T, int V>
+RIDGELINE_DEVICE void widen_pairs(const u32 (&pairs)[V / 2], float (&to)[V]) {
+  RIDGELINE_UNROLL
+  for (int i = 0; i < V / 2; ++i) Storage<T>::widen_pair(pairs[i], to[2 * i], to[2 * i + 1]);
+}
 template <class T, int V>
 RIDGELINE_DEVICE void widen(const Pack<T, V>& pack, float (&to)[V]) {
-  if constexpr (V % 2 == 0 && requires(float& x) { Storage<T>::widen_pair(0u, x, x); }) {
+  if constexpr (kWidensPairs<T, V>) {
     struct alignas(2 * V) Pairs {
       u32 at[V / 2];
     };
     const Pairs pairs = __builtin_bit_cast(Pairs, pack);
-    RIDGELINE_UNROLL
-    for (int i = 0; i < V / 2; ++i) Storage<T>::widen_pair(pairs.at[i], to[2 * i], to[2 * i + 1]);
+    widen_pairs<T>(pairs.at, to);
   } else {
     RIDGELINE_UNROLL
     for (int i = 0; i < V; ++i) to[i] = Storage<T>::widen(pack.at[i]);

@@ -36,7 +36,7 @@ struct ColumnSums {
       Registers& r = registers[thread];
       RIDGELINE_UNROLL
       for (int v = 0; v < V; ++v) r.sums[0][v] = 0;
-      over_rows<rows_ahead<T, V>(1)>(
+      over_rows<8>(
           t, rows, [&](u32, u32 at) { return load_pack<V>(p.x + at); },
           [&](u32, u32, const Pack<T, V>& pack) {
             float x[V];

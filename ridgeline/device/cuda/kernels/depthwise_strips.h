@@ -134,7 +134,7 @@ struct LineReader {
     for (int k = 0; k < kColumns; ++k) {
       to[k] = Raw<T, V>{};
       if (there && static_cast<u32>(column + k) < static_cast<u32>(columns))
-        to[k] = *reinterpret_cast<const Raw<T, V>*>(at + static_cast<u32>(k * channels));
+        to[k] = load_raw<V>(at + static_cast<u32>(k * channels));
     }
     ++row;
     at += columns * channels;

@@ -20,10 +20,9 @@ struct DepthwiseWeightSums {
     u32 rounds;     // strips of a thread
     u32 chunks() const { return strips.groups(rounds); }
   };
-  struct Shared {
-    alignas(16) float sums[kDepthwiseTaps][kDepthwiseThreads * V];  // [strip][lane][v]
-  };
+  using Shared = RowSumsShared<kDepthwiseTaps, V>;
   static constexpr int kThreads = kDepthwiseThreads;
+  static_assert(kThreads == kRowThreads);
   static constexpr int kBlocksAtOnce = kDepthwiseBlocks<T>;
   static Blocks blocks(const Parameters& p) { return {p.chunks() * p.strips.tiles.value}; }
   static void pointers(const Parameters& p, PointerList& list) {
@@ -58,25 +57,10 @@ struct DepthwiseWeightSums {
       RIDGELINE_UNROLL
       for (int tap = 0; tap < kDepthwiseTaps; ++tap) store(sums[tap], shared.sums[tap] + thread * V);
     });
-    const int width = static_cast<int>(strips.lanes.value) * V;
-    for (int rows = static_cast<int>(strips.each); rows > 1; rows = (rows + 1) / 2) {
-      const int half = (rows + 1) / 2;
-      block.each_thread([&](int thread) {
-        for (int i = thread; i < (rows - half) * width; i += kThreads) {
-          RIDGELINE_UNROLL
-          for (int tap = 0; tap < kDepthwiseTaps; ++tap) shared.sums[tap][i] += shared.sums[tap][i + half * width];
-        }
-      });
-    }
-    block.each_thread([&](int thread) {
-      u32 chunk = block.x();
-      const i32 first = static_cast<i32>(strips.tiles.split(chunk)) * width;
-      for (int i = thread; i < width && first + i < s.c; i += kThreads) {
-        RIDGELINE_UNROLL
-        for (int tap = 0; tap < kDepthwiseTaps; ++tap)
-          p.partial[(static_cast<i64>(chunk) * kDepthwiseTaps + tap) * s.c + first + i] = shared.sums[tap][i];
-      }
-    });
+    u32 chunk = block.x();
+    const u32 tile = strips.tiles.split(chunk);
+    write_shared_sums<kDepthwiseTaps, V>(block, static_cast<int>(strips.lanes.value), static_cast<int>(strips.each),
+                                         s.c, tile, chunk, shared, p.partial);
   }
 
  private:

@@ -58,7 +58,6 @@ struct BatchNorm {
   DType type = DType::f32;
   std::int64_t rows = 0, channels = 0;  // x is [rows, channels]
   double epsilon = 1e-5;
-  int width = 0;  // 8: eight channels a thread in bf16, to be measured
 };
 inline constexpr float kNoCeiling = std::numeric_limits<float>::infinity();
 struct BatchNormTrain {

@@ -114,9 +114,7 @@ struct MaxPool {
   }
 
  private:
-  static RIDGELINE_DEVICE void read(const T* from, float (&to)[V]) {
-    widen(*reinterpret_cast<const Raw<T, V>*>(from), to);
-  }
+  static RIDGELINE_DEVICE void read(const T* from, float (&to)[V]) { widen(load_raw<V>(from), to); }
 
   // The first of equal values stays, and so does the first NaN.
   static RIDGELINE_DEVICE void take_all(const PoolShape& s, const TapRange& rows, const TapRange& columns,
@@ -154,7 +152,7 @@ struct MaxPool {
     for (int tap = 0; tap < kTaps; ++tap) {
       const i32 r = within(rows, tap / kSide), k = within(columns, tap % kSide);
       positions[tap] = static_cast<u32>(kSide * r + k);
-      taps[tap] = *reinterpret_cast<const Raw<T, V>*>(corner + static_cast<i64>(r * s.w + k) * s.c);
+      taps[tap] = load_raw<V>(corner + static_cast<i64>(r * s.w + k) * s.c);
     }
     float nans[V] = {};
     RIDGELINE_UNROLL
@@ -323,9 +321,9 @@ struct MaxPoolTileGradient {
       RIDGELINE_UNROLL
       for (u32& word : indices[window].at) word = 0xffffffffu;  // no position
       if (static_cast<u32>(oh) >= static_cast<u32>(s.oh) || static_cast<u32>(ow) >= static_cast<u32>(s.ow)) continue;
-      indices[window] = *reinterpret_cast<const Raw<u8, V>*>(p.index + from);
-      gradients[window] = *reinterpret_cast<const Raw<T, V>*>(p.dy + from);
-      if (p.y != nullptr) gates[window] = *reinterpret_cast<const Raw<T, V>*>(p.y + from);
+      indices[window] = load_raw<V>(p.index + from);
+      gradients[window] = load_raw<V>(p.dy + from);
+      if (p.y != nullptr) gates[window] = load_raw<V>(p.y + from);
     }
     RIDGELINE_UNROLL
     for (int window = 0; window < 4; ++window) {

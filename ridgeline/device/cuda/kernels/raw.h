@@ -17,14 +17,14 @@ struct alignas(sizeof(T) * V) Raw {
   using Unit = std::conditional_t<kWords, u32, u16>;
   Unit at[sizeof(T) * V / sizeof(Unit)];
 };
+template <int V, class T>
+RIDGELINE_DEVICE Raw<T, V> load_raw(const T* from) {
+  return *reinterpret_cast<const Raw<T, V>*>(from);
+}
 template <class T, int V>
 RIDGELINE_DEVICE void widen(const Raw<T, V>& raw, float (&to)[V]) {
-  if constexpr (std::is_same_v<T, bfloat16> && V % 2 == 0) {
-    RIDGELINE_UNROLL
-    for (int i = 0; i < V / 2; ++i) {
-      to[2 * i] = float_of(raw.at[i] << 16);
-      to[2 * i + 1] = float_of(raw.at[i] & 0xffff0000u);
-    }
+  if constexpr (kWidensPairs<T, V>) {
+    widen_pairs<T>(raw.at, to);
   } else {
     widen(__builtin_bit_cast(Pack<T, V>, raw), to);
   }

@@ -12,11 +12,11 @@ namespace ridgeline::cuda {
 
 inline constexpr int kRowThreads = 256;
 
-// Blocks that fill every existing card, and the largest number of chunks of a sum.
+// Blocks that fill every existing card.
 inline constexpr i64 kFullCard = 1056;
 // As many blocks as a card of 132 multiprocessors has at once if a thread of them takes up to 64 registers.
-inline constexpr i64 kOneWave = 528;
 inline constexpr int kBlocksOfOneWave = 4;
+inline constexpr i64 kOneWave = 132 * kBlocksOfOneWave;
 
 // The rows of a thread are row, row + step, ...: `count` of them, none for a thread without channels.
 struct ThreadRows {
@@ -122,7 +122,7 @@ RIDGELINE_DEVICE void over_rows(const RowTiles& tiles, const ThreadRows& rows, c
 // registers.
 template <class T, int V>
 RIDGELINE_DEVICE constexpr int rows_ahead(int images) {
-  const int rows = (sizeof(T) * V == 16 && sizeof(T) == 2 ? 128 : 72) / (static_cast<int>(sizeof(T)) * V * images);
+  const int rows = 72 / (static_cast<int>(sizeof(T)) * V * images);
   return rows < 2 ? 2 : rows > 8 ? 8 : rows;
 }
 
@@ -202,24 +202,18 @@ RIDGELINE_DEVICE void sum_chunks(Block& block, const float* partial, u32 chunks,
 
 inline u32 sum_chunks_blocks(i64 channels) { return static_cast<u32>(divided_up(channels, kSumChannels)); }
 
-// Sums over a block, [kSums] for each channel: from the threads' registers by a tree into partial[chunk].
+// Sums over a block, [kSums] for each channel, by a tree into partial[chunk].
 template <int kSums, int V>
 struct RowSumsShared {
   alignas(16) float sums[kSums][kRowThreads * V];
 };
 
-template <int kSums, int V, class Block, class Registers>
-RIDGELINE_DEVICE void write_row_sums(Block& block, const RowTiles& t, u32 tile, u32 chunk, Registers& registers,
-                                     RowSumsShared<kSums, V>& shared, float* partial) {
-  const int width = t.lanes * V;
-  block.each_thread([&](int thread) {
-    RIDGELINE_UNROLL
-    for (int k = 0; k < kSums; ++k) {
-      RIDGELINE_UNROLL
-      for (int v = 0; v < V; ++v) shared.sums[k][thread * V + v] = registers[thread].sums[k][v];
-    }
-  });
-  tree<kRowThreads>(block, t.step, width, [&](int i, int j) {
+// Threads have put theirs into shared memory: thread lane + lanes * row, of `rows` rows.
+template <int kSums, int V, class Block>
+RIDGELINE_DEVICE void write_shared_sums(Block& block, int lanes, int rows, i64 channels, u32 tile, u32 chunk,
+                                        RowSumsShared<kSums, V>& shared, float* partial) {
+  const int width = lanes * V;
+  tree<kRowThreads>(block, rows, width, [&](int i, int j) {
     RIDGELINE_UNROLL
     for (int k = 0; k < kSums; ++k) shared.sums[k][i] += shared.sums[k][j];
   });
@@ -227,12 +221,25 @@ RIDGELINE_DEVICE void write_row_sums(Block& block, const RowTiles& t, u32 tile, 
     RIDGELINE_NO_UNROLL
     for (int i = thread; i < width; i += kRowThreads) {
       const i64 channel = static_cast<i64>(tile) * width + i;
-      if (channel >= t.channels) continue;
+      if (channel >= channels) continue;
       RIDGELINE_UNROLL
       for (int k = 0; k < kSums; ++k)
-        partial[(static_cast<i64>(chunk) * kSums + k) * t.channels + channel] = shared.sums[k][i];
+        partial[(static_cast<i64>(chunk) * kSums + k) * channels + channel] = shared.sums[k][i];
     }
   });
+}
+
+template <int kSums, int V, class Block, class Registers>
+RIDGELINE_DEVICE void write_row_sums(Block& block, const RowTiles& t, u32 tile, u32 chunk, Registers& registers,
+                                     RowSumsShared<kSums, V>& shared, float* partial) {
+  block.each_thread([&](int thread) {
+    RIDGELINE_UNROLL
+    for (int k = 0; k < kSums; ++k) {
+      RIDGELINE_UNROLL
+      for (int v = 0; v < V; ++v) shared.sums[k][thread * V + v] = registers[thread].sums[k][v];
+    }
+  });
+  write_shared_sums<kSums, V>(block, t.lanes, t.step, t.channels, tile, chunk, shared, partial);
 }
 
 }  // namespace ridgeline::cuda

@@ -190,8 +190,8 @@ struct GroupSums {
   }
 };
 
-// Sums over the chunks and channels of a group, one group per block: shared.sums[0] is the pair of sums of add(channel,
-// first, second).
+// Sums over the chunks and channels of a group, one group per block, of partial sums times weight(channel): they end in
+// shared.first[0] and shared.second[0].
 struct GroupTotalsShared {
   double first[256];
   double second[256];
