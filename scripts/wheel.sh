@@ -53,7 +53,8 @@ if ! cmp -s scripts/requirements-wheel.txt "$venv/requirements.txt"; then
 fi
 
 if ((develop)); then
-  cmake --preset python -DPython_EXECUTABLE="$PWD/$venv/bin/python" >"$work/log" 2>&1 ||
+  # Afresh: what the cache has of another interpreter would be mixed with this one.
+  cmake --fresh --preset python -DPython_EXECUTABLE="$PWD/$venv/bin/python" >"$work/log" 2>&1 ||
     { tail -n 10 "$work/log" >&2; die "the build cannot be configured (whole log: $work/log)"; }
   cmake --build --preset python --target _core stubs example_train_resumed
   say develop "PYTHONPATH=$PWD/build-python/package (needs NumPy), $(duration $((SECONDS - begin)))"
