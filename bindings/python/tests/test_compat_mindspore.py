@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -301,6 +302,23 @@ class Training(Usual):
         text = pathlib.Path(self.path("ir", "00_train_0000.ir")).read_text()
         self.assertRegex(text, r"#IR entry      : @\S+\n#attrs")
         self.assertIn("# In file " + __file__, text)
+
+
+class Devices(unittest.TestCase):
+    def test_a_rank_may_say_its_own_number_and_a_card_may_be_chosen_by_its(self):
+        kept = dict(context._context)
+        self.addCleanup(context._context.update, kept)
+        with unittest.mock.patch.dict(os.environ, {"DEVICE_ID": "3"}):
+            self.assertEqual(context.get_context("device_id"), 3)
+            context.set_context(device_target="CPU", device_id=int(os.environ["DEVICE_ID"]))
+            self.assertEqual(context.device(), "cpu")
+            context.set_context(device_target="GPU", device_id=3)
+            self.assertEqual(context.device(), "cuda")
+            context.set_context(device_id=0)
+            self.assertEqual((context.get_context("device_id"), context.device()), (0, "cuda:0"))
+            with self.assertRaisesRegex(ValueError, r"'CPU' is one device, .*allowed: 3"):
+                context.set_context(device_target="CPU", device_id=1)
+            self.assertEqual(context.get_context("device_target"), "GPU")
 
 
 class Files(Usual):

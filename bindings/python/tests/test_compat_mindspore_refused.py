@@ -45,7 +45,9 @@ class Refused(Usual):
                 (lambda: context.set_auto_parallel_context(parallel_mode="auto_parallel"), "share out the rows; models are divided"),
                 (lambda: context.set_auto_parallel_context(device_num=8), "the launcher says it: python -m ridgeline launch "
                  "--ranks N -- train.py (allowed: 1)"),
-                (lambda: context.set_context(device_id=1), "the card of its own number"),
+                (lambda: context.set_context(device_id=1), "is one device, with the number of its rank (allowed: 0)"),
+                (lambda: context.set_context(device_id=-1), "must be a number from 0 on, but got -1"),
+                (lambda: context.set_context(device_id="1"), "must be a number from 0 on, but got '1'"),
                 (lambda: Model(network, amp_level="O2"), "'optimizer' can not be None when set 'amp_level'"),
                 (lambda: Model(network, nonsense=1), "'loss_scale_manager' or 'keep_batchnorm_fp32', but got 'nonsense'"),
                 (lambda: Model(network, nn.SoftmaxCrossEntropyWithLogits(True)), "reduction='none'"),

@@ -48,7 +48,7 @@ constexpr RunOption kOptions[] = {
     {"op_precision_mode", kRefuse, "", "op_select_implmode holds for all ops"},
     {"mix_compile_mode", kRefuse, "", "ops that the device lacks run on the CPU: allow_soft_placement", "False"},
     {"graph_run_mode", kRefuse, "", "1 trains; to infer, use evaluate and predict", "1"},
-    {"session_device_id", kRefuse, "", "there is one device", "0"},
+    {"session_device_id", kRefuse, "", "cards are chosen by number with --device=cuda:N", "0"},
     {"variable_placement", kRefuse, "", "parameters lie on the device", "Device"},
     {"distribute", kRefuse, "", "the environment says it: ridgeline launch, with --servers for parameter servers"},
     {"hcom_parallel", kAccept, "hcom_parallel", ""},

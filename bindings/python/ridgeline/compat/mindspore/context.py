@@ -1,5 +1,6 @@
 """MindSpore's context: mode, device, dumps of graphs. One for the process."""
 
+import os
 import warnings
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
@@ -48,7 +49,7 @@ REFUSED = {
     "pynative_synchronize": "models train as graphs",
     "print_file_path": "callbacks print",
 }
-_context = {"mode": GRAPH_MODE, "device_target": "CPU", "device_id": 0, "save_graphs": False, "save_graphs_path": "."}
+_context = {"mode": GRAPH_MODE, "device_target": "CPU", "device_id": None, "save_graphs": False, "save_graphs_path": "."}
 _parallel = {"gradients_mean": True, "parallel_mode": ParallelMode.STAND_ALONE}
 _warned: set[str] = set()
 
@@ -61,8 +62,11 @@ def warn_once(text):
 
 
 def set_context(**kwargs):
-    """Sets `mode`, `device_target` ("CPU", "GPU", or a device of `ridgeline.train.devices()`), `device_id` (0),
-    `save_graphs` and `save_graphs_path` (the training step in the form of MindSpore's dumps)."""
+    """Sets `mode`, `device_target` ("CPU", "GPU", or a device of `ridgeline.train.devices()`), `device_id` (the number of a
+    card; by default the process's own: of ranks that train together each has one), `save_graphs` and `save_graphs_path`
+    (the training step in the form of MindSpore's dumps)."""
+    if "device_id" in kwargs:
+        _check_device_id(kwargs["device_id"], kwargs.get("device_target", _context["device_target"]))
     for key, value in kwargs.items():
         if key in WITHOUT_EFFECT:
             warn_once(f"set_context({key}=...) has no effect: {WITHOUT_EFFECT[key]}")
@@ -85,10 +89,21 @@ def _checked(key, value):
         raise ValueError(f"The argument 'mode' must be GRAPH_MODE (0) or PYNATIVE_MODE (1), but got {value!r}")
     if key == "device_target":
         _device_of(value)
-    if key == "device_id" and value != 0:
-        raise ValueError(f"set_context(device_id={value!r}): a process has one device, 0, which CUDA_VISIBLE_DEVICES chooses; "
-                         "of ranks that train together each takes the card of its own number")
     return value
+
+
+def _own_number():
+    """The number of this process's device: of a rank its own, as the launcher says it."""
+    number = os.environ.get("DEVICE_ID", "")
+    return int(number) if number.isdecimal() else 0
+
+
+def _check_device_id(number, target):
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise ValueError(f"The argument 'device_id' must be a number from 0 on, but got {number!r}")
+    if number != _own_number() and _device_of(target) != "cuda":
+        raise ValueError(f"set_context(device_id={number}): device_target {target!r} is one device, with the number of its rank "
+                         f"(allowed: {_own_number()}); cards are chosen by number with device_target='GPU'")
 
 
 def _device_of(target):
@@ -103,14 +118,17 @@ def _device_of(target):
 
 
 def device():
-    """The name of the device for `ridgeline.train.Model`."""
-    return _device_of(_context["device_target"])
+    """The name of the device for `ridgeline.train.Model`: the process's own card, or the one that was chosen by number."""
+    name, number = _device_of(_context["device_target"]), _context["device_id"]
+    return name if name != "cuda" or number in (None, _own_number()) else f"{name}:{number}"
 
 
 def get_context(attr_key):
     """One of the values of set_context()."""
     if attr_key not in _context:
         raise ValueError(f"get_context() has no key '{attr_key}' (allowed: {', '.join(_context)})")
+    if attr_key == "device_id" and _context[attr_key] is None:
+        return _own_number()
     return _context[attr_key]
 
 
