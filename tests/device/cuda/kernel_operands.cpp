@@ -14,7 +14,7 @@ void HostRunner::Freed::operator()(void* p) const { std::free(p); }
 
 void* HostRunner::upload(const void* data, std::size_t bytes) {
   memory_.emplace_back(std::aligned_alloc(64, (bytes + 64) / 64 * 64));
-  std::memcpy(memory_.back().get(), data, bytes);
+  if (bytes > 0) std::memcpy(memory_.back().get(), data, bytes);  // of nothing `data` may be null
   return memory_.back().get();
 }
 
