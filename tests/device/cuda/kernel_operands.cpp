@@ -103,7 +103,7 @@ bool in_band(const Tensor& got, const Tensor& expected, std::int64_t i, double u
 
 Tensor tensor_of(const KernelOutput& output) {
   Tensor t(output.type, Shape{static_cast<std::int64_t>(output.bytes.size() / size_of(output.type))});
-  std::memcpy(t.raw(), output.bytes.data(), output.bytes.size());
+  std::copy(output.bytes.begin(), output.bytes.end(), static_cast<std::byte*>(t.raw()));
   return t;
 }
 
