@@ -15,16 +15,7 @@ ridgeline=$(realpath "${RIDGELINE:-build-cuda/ridgeline}")
 batch=${BATCH:-256} steps=${STEPS:-300}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python3 - "$photos" "$work/photos" "${COPIES:-128}" <<'PY'
-import pathlib, sys
-
-photos, to, copies = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3])
-for file in sorted(photos.glob("*/*")):
-    file.read_bytes()  # into the page cache
-    (to / file.parent.name).mkdir(parents=True, exist_ok=True)
-    for copy in range(copies):
-        (to / file.parent.name / f"{file.stem}_{copy}{file.suffix}").symlink_to(file.resolve())
-PY
+python3 bench/peers/linked_photos.py "$photos" "${COPIES:-128}" "$work/photos"
 "$ridgeline" dataset bench --data_dir="$work/photos" --batch_size="$batch" --raw --epochs=3 --json >"$work/data"
 for model in ${MODELS:-resnet50 alexnet_torchvision}; do
   "$ridgeline" bench step --model="$model" --batch_size="$batch" --precision=allow_mix_precision_bf16 --device=cuda \

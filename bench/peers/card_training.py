@@ -22,6 +22,7 @@ import torch
 import torchvision
 from torchvision import transforms as t
 
+from linked_photos import linked
 from torch_work import training_model
 
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
@@ -114,22 +115,6 @@ def our_loader_to_the_card(data, size, workers):
     from ridgeline.data import DataLoader
 
     return DataLoader(data, size, shuffle=True, num_workers=workers, drop_last=True, device=CARD)
-
-
-def linked(photos, copies, into):
-    for file in sorted(photos.glob("*/*")):
-        file.read_bytes()  # into the page cache
-        (into / file.parent.name).mkdir(exist_ok=True)
-        for copy in range(copies):
-            (into / file.parent.name / f"{file.stem}_{copy}.jpg").symlink_to(file.resolve())
-
-
-def rounded(rate):
-    return f"{rate:.0f}" if rate else ""
-
-
-def ratio(a, b):
-    return f"{a / b:.2f}" if a and b else ""
 
 
 def main():

@@ -19,13 +19,7 @@ ridgeline=$(realpath "${RIDGELINE:-build/ridgeline}")
 python=${RIDGELINE_TORCH_PYTHON:?an interpreter with torch and torchvision}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for file in "$photos"/*/*; do
-  class=$work/photos/$(basename "$(dirname "$file")")
-  mkdir -p "$class"
-  name=$(basename "$file")
-  for ((copy = 0; copy < ${COPIES:-16}; ++copy)); do ln -s "$file" "$class/${name%.*}_$copy.${name##*.}"; done
-done
-cat "$photos"/*/* >/dev/null # into the page cache
+python3 bench/peers/linked_photos.py "$photos" "${COPIES:-16}" "$work/photos"
 steps=${STEPS:-14} batch=${BATCH:-128}
 declare -A mode=([f32]=must_keep_origin_dtype [bf16]=allow_mix_precision_bf16)
 for _ in $(seq "${ROUNDS:-1}"); do
