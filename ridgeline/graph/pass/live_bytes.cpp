@@ -26,9 +26,9 @@ LiveValues::LiveValues(const Graph& graph)
     // As in `emit`: update and pointwise ops overwrite the operand with the result's index.
     const auto result = static_cast<std::size_t>(std::find(node.outputs.begin(), node.outputs.end(), update.next) -
                                                  node.outputs.begin());
-    if (result >= updated_operands(node) && !op_def(node.op).has(kPointwise)) continue;
-    in_place[at(update.next)] = true;
+    // Another op keeps the old version, but the pass `schedule` puts what reads it in front of the op.
     overwritten_[at(update.current)] = writer;
+    if (result < updated_operands(node) || op_def(node.op).has(kPointwise)) in_place[at(update.next)] = true;
   }
   const std::map<ValueId, ValueId> casts = derived_casts(graph);
   for (const auto& [cast, parameter] : casts) overwritten_[at(cast)] = overwritten_[at(parameter)];

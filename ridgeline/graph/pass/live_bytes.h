@@ -32,7 +32,7 @@ class LiveValues {
   const std::vector<int>& readers(ValueId id) const { return readers_[at(id)]; }
   // The last node that reads its memory.
   int last(ValueId id) const { return last_[at(id)]; }
-  // True for an argument that an update op in front of `node` overwrites, and for its casts.
+  // True for an argument whose next version an op in front of `node` makes, and for its casts.
   bool overwritten_before(ValueId id, int node) const { return overwritten_[at(id)] < node; }
 
  private:

@@ -7,6 +7,8 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/device/cpu/cpu_device.h"
+#include "ridgeline/graph/pass/live_bytes.h"
+#include "ridgeline/graph/pass/passes.h"
 #include "ridgeline/nn/training_step.h"
 #include "tests/compile/support.h"
 
@@ -119,7 +121,27 @@ TEST(Recompute, TheBitsAreTheSameInAPrecisionMode) {
   expect_same_bits(free, limited);
 }
 
-// The library's batch norm gives other bits from given statistics than in training: there the op itself runs again.
+// What replaces a stored value has all its readers in front of it: a copy of a batch norm that reads the running
+// statistics would run in front of the norm itself, and spare nothing.
+TEST(Recompute, TheOrderOfOpsKeepsWhatItSpares) {
+  const Graph step = small_network(128, 32).graph;
+  for (const FusionLimits& device : {reference_fusion_limits(), CpuDevice(Provider::own).fusion_limits()}) {
+    PassContext context{.fusion = device};
+    PassResults free;
+    run_passes(step, context, free, {});
+    context.live_limit = free.live.before * 9 / 10;
+    PassResults limited;
+    std::size_t ordered = 0;
+    run_passes(step, context, limited, {}, [&](const Pass& pass, const Graph& graph) {
+      if (pass.name == "schedule") ordered = LiveValues(graph).peak();
+    });
+    EXPECT_LT(limited.live.reached, free.live.before);
+    EXPECT_GT(limited.live.again, 0u);
+    EXPECT_LE(ordered, limited.live.reached);
+  }
+}
+
+// The library's batch norm gives other bits from given statistics than in training: there it is not run again.
 TEST(Recompute, TheShortWayIsForTheKernelsWhoseBitsItKeeps) {
   EXPECT_TRUE(CpuDevice(std::optional<Provider>()).fusion_limits().again.contains(DType::f32));
   EXPECT_TRUE(CpuDevice(Provider::own).fusion_limits().again.contains(DType::f32));

@@ -24,6 +24,7 @@ FusionLimits fusion_of_kernels() {
   for (const char* op : {"batch_norm_train", "batch_norm_eval"}) limits.forms.push_back({op, "relu6", kTypes});
   for (const char* gate : {"relu_grad", "relu6_grad"}) limits.forms.push_back({"batch_norm_bwd", gate, kTypes});
   limits.forms.push_back({"update_group", "", {DType::f32}});
+  limits.again = kTypes;  // both norms end in the same kernel
   // A launch takes as long as moving the gradient of so many elements twice more, because it has left the cache.
   limits.grouped_update_elements = std::int64_t{1} << 20;
   // As many operands as fit into a kernel's parameters with room to spare.
