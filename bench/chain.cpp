@@ -1,8 +1,8 @@
 // bench/chain.cpp
 //
-// A chain of ten pointwise ops, compiled to one loop, against the same ten in one loop written by hand: what the block
-// interpreter costs. Prints the shortest of the repetitions for each size and their ratio, which docs/loop.md limits to
-// 1.15 for 16 Mi elements and to 2 for 64 Ki. Exits with 1 where a ratio is beyond, or the results differ.
+// Measures the cost of the block interpreter: a chain of ten pointwise ops, compiled to one loop, against a loop
+// written by hand. Prints the shortest time of both for each size and their ratio, which docs/loop.md limits to 1.15
+// for 16 Mi elements and to 2 for 64 Ki. Exits with 1 if a ratio is larger or the results differ.
 //
 //   build/bench_chain [repetitions, 40]
 #include <chrono>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace ridgeline;
 
-// One element: the ten ops, each rounded.
+// The ten ops on one element, each rounded.
 #define RIDGELINE_TEN_OPS(x, y) \
   float t = (x) * 1.5f;         \
   t = t + 0.25f;                \
@@ -75,7 +75,7 @@ Tensor random_tensor(std::int64_t n, std::uint64_t seed) {
   return t;
 }
 
-// False where the ratio is above `most` or the results differ.
+// False if the ratio is above `most` or the results differ.
 bool measure(std::int64_t n, int repetitions, double most) {
   Session session;
   const auto program = compile(chain(n), session);
@@ -96,7 +96,7 @@ bool measure(std::int64_t n, int repetitions, double most) {
     body();
     best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   };
-  for (int i = 0; i < repetitions; ++i) {  // in turn
+  for (int i = 0; i < repetitions; ++i) {  // alternately
     time(fused, [&] { program->run(); });
     time(written, by_hand);
   }

@@ -1,4 +1,4 @@
-// Collectives between processes of this machine, beside its own limit: all processes copying as much memory at once.
+// Times collectives between processes of this machine, and as their limit all processes copying as much memory at once.
 //
 //     bench_collectives [RANKS] [MILLIONS_OF_FLOATS] [ROUNDS]     # default: 2 ranks, 61.1 (AlexNet), 7 rounds
 //     mpirun -np RANKS bench_collectives 0 [MILLIONS_OF_FLOATS] [ROUNDS]     # over MPI, and OpenMPI's own all-reduce
@@ -34,13 +34,13 @@ double median_ms(Communicator& c, int rounds, const std::function<void()>& body)
     body();
     c.barrier();
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
-    if (round > 0) times.push_back(time.count());  // the first touches the pages
+    if (round > 0) times.push_back(time.count());  // the first round touches the pages
   }
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];
 }
 
-// MPI_Allreduce of the loaded OpenMPI, in place: what it would be without us.
+// MPI_Allreduce of the loaded OpenMPI, in place, for comparison.
 std::function<void(float*, int)> all_reduce_of_openmpi() {
   const ridgeline::comm::MpiLibrary& mpi = ridgeline::comm::mpi_library();
   using AllReduce = int (*)(const void*, void*, int, void* type, void* operation, void* comm);
@@ -68,7 +68,7 @@ void measure(Communicator& c, std::int64_t count, int rounds, bool over_mpi) {
   const double copy =
       median_ms(c, rounds, [&] { std::memcpy(other.data(), values.data(), static_cast<std::size_t>(bytes)); });
   print("copy", copy, copy);
-  // The maximum, so that values stay what they are from round to round.
+  // The maximum, so that values do not change from round to round.
   print("all_reduce", median_ms(c, rounds, [&] { c.all_reduce(values.data(), count, DType::f32, Reduction::max); }),
         copy);
   const std::shared_ptr<void> allocated = c.allocate(bytes);

@@ -1,5 +1,5 @@
-// What the data engine itself costs: rows a second through pipelines whose operations cost almost nothing, on one
-// worker and on all; and, with `permutation`, the check that the shuffle is a bijection for every size up to 70,000.
+// Measures the overhead of the data engine: rows per second of pipelines whose operations cost almost nothing, with one
+// worker and with all. With `permutation` it checks that the shuffle is a bijection for every size up to 70,000.
 //   build/bench_data_rows [permutation]
 #include <fmt/format.h>
 

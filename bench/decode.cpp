@@ -1,8 +1,9 @@
 // bench/decode.cpp
 //
-// Times the path of a training image in one thread, on files in memory: libjpeg against our own decoder, whole images
-// and random-resized-crop regions, by one stream and with a second one ahead, without and with an index, then resize
-// and tail. Prints microseconds of processor time an image: median of the passes over all files, and the shortest.
+// Times the processing of a training image in one thread, on files in memory: libjpeg against our decoder, whole images
+// and random-resized-crop regions, with one stream and with a second one ahead, with and without an index, then resize
+// and final conversion. Prints processor time per image in microseconds: the median of the passes over all files, and
+// the shortest.
 //
 //   build/bench_decode FOLDER [passes, 7] [crop side, 224] [only rows that begin with this text]
 #include <algorithm>
@@ -63,14 +64,14 @@ std::vector<Photo> read_photos(const std::string& folder) {
 
 std::string only;
 
-// Of this thread, in microseconds: what else runs on the machine takes its turns beside it.
+// Processor time of this thread in microseconds, so that other processes on the machine do not count.
 double processor_time() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
-// `before` is not timed: it brings into the cache what the step before would have left there.
+// `before` is not timed: it puts into the cache what the previous stage would have left there.
 void measure(const char* name, std::vector<Photo>& photos, int passes, const std::function<void(Photo&)>& work,
              const std::function<void(Photo&)>& before = {}) {
   if (!std::string_view(name).starts_with(only)) return;
@@ -110,7 +111,7 @@ int run(const std::string& folder, int passes, int side) {
   std::printf("%-56s %8s %8s\n", "us an image", "median", "shortest");
 
   Decoder libjpeg({}, JpegPath::libjpeg), one({}, JpegPath::one_stream), decoder({}, JpegPath::own);
-  // One pixel in the region's last row: everything before it must be entropy-decoded, and hardly anything else done.
+  // One pixel in the last row of the region: everything before it must be entropy-decoded, but almost nothing else.
   const auto corner = [](const Photo& p) { return Box{p.box.top + p.box.height - 1, p.box.left, 1, 1}; };
   const auto last = [](const Photo& p) { return Box{p.size.height - 1, 0, 1, 1}; };
   measure("libjpeg, whole image", photos, passes, [&](Photo& p) { libjpeg.decode(p.bytes); });

@@ -1,5 +1,5 @@
-// How long a prediction takes: the median, the least and the images a second of a model file, for some batch sizes, on
-// drawn pixels. Beside it, in the same minute: bench/peers/onnx_latency.py on the same model as ONNX.
+// Times predictions of a model file on random pixels: median and shortest time, and images per second, for some batch
+// sizes. For comparison, run bench/peers/onnx_latency.py with the same model as ONNX right after it.
 //
 //   bench_infer MODEL.rdgm [BATCH...]        1 and 32
 #include <algorithm>

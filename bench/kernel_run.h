@@ -1,6 +1,6 @@
 // bench/kernel_run.h
 //
-// A kernel beside memory of its own: operands in the layouts that it wants, and its scratch memory.
+// A kernel with its own memory: operands in the layouts that it wants, and scratch memory.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct KernelRun {
   std::vector<void*> inputs;
   std::vector<void*> outputs;
   void* scratch = nullptr;
-  std::vector<double> times;  // of its runs
+  std::vector<double> times;  // time of its runs
 
   void* allocate(CpuDevice& device, std::size_t bytes) {
     memory.push_back(device.allocate(bytes));
@@ -31,7 +31,7 @@ inline Layout wanted(const std::vector<Layout>& layouts, std::size_t at) {
   return at < layouts.size() ? layouts[at] : Layout();
 }
 
-// The kernel beside operands in the layouts that it wants, made from plain ones, and room for its results.
+// The kernel with operands in the layouts that it wants, converted from plain ones, and memory for its results.
 inline KernelRun prepare(CpuDevice& device, const KernelRequest& request, std::unique_ptr<Kernel> kernel,
                          const std::vector<void*>& plain, const std::vector<void*>& results) {
   KernelRun run{std::move(kernel), {}, plain, results};

@@ -1,9 +1,9 @@
 // bench/kernels.cpp
 //
-// Times every CPU kernel entry of the ops that have more than one, on the shapes of AlexNet and ResNet at batch 32,
-// 1x1 and strided convolutions among them, dense layers in f32 over 1 to 256 rows: where the order of the lists in
-// device/cpu/speeds.h comes from. Each kernel has its operands in the layouts that it wants. Prints the
-// shortest of the repetitions and their median, and bytes of operands and results over the shortest.
+// Times all CPU kernels of the ops that have more than one, on the shapes of AlexNet and ResNet at batch 32, including
+// 1x1 and strided convolutions, and f32 dense layers of 1 to 256 rows. The order of the lists in device/cpu/speeds.h
+// comes from these times. Each kernel gets its operands in the layouts that it wants. Prints the shortest time and the
+// median, and the bytes of operands and results per second of the shortest.
 //
 //   build/bench_kernels [repetitions, 15] [what an op and its first shape begin with: "dense [128,9216]"]
 #include <algorithm>
@@ -88,7 +88,7 @@ std::vector<Case> cases() {
   return list;
 }
 
-// Of operand or result i: it lies as the kernel likes, as a parameter or its gradient does.
+// Whether operand or result i has the layout that the kernel prefers, as parameters and their gradients have.
 bool free_input(const std::string& op, std::size_t i) {
   return i == 1 && (op == "conv2d" || op == "dense" || op == "conv2d_bwd_data" || op == "dense_bwd_data");
 }
@@ -136,7 +136,7 @@ void measure(CpuDevice& device, const Case& c, int repetitions) {
     runs.push_back(
         bench::prepare(device, request, std::move(std::get<std::unique_ptr<Kernel>>(choice)), inputs, outputs));
   }
-  // In turn, so that what else the machine does hits all alike.
+  // Runs the kernels alternately, so that other load on the machine affects all equally.
   for (int repetition = 0; repetition < repetitions; ++repetition) {
     for (KernelRun& run : runs) {
       const auto begin = std::chrono::steady_clock::now();

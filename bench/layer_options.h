@@ -1,6 +1,6 @@
 // bench/layer_options.h
 //
-// What the programs are told that time kernels layer by layer, by words of the form --name=value.
+// Command line options (--name=value) of the programs that time kernels layer by layer.
 #pragma once
 
 #include <charconv>
@@ -14,12 +14,12 @@ namespace ridgeline::bench {
 
 struct LayerOptions {
   int repetitions = 1;
-  std::int64_t batch = 0;   // in the place of every layer's; 0: their own
-  std::string layer, pass;  // those whose name contains the text
+  std::int64_t batch = 0;   // replaces the batch size of every layer; 0: their own
+  std::string layer, pass;  // only layers whose name contains the text
 };
 
-// Reads the words into `options`. Each of `switches` is a whole word ("--rules=all") that sets what stands beside it.
-// False where a word is none of these or its number is not 1 or more.
+// Reads the words into `options`. Each of `switches` is a complete word ("--rules=all") and the flag that it sets.
+// False if a word is unknown or its number is less than 1.
 inline bool read_options(int argc, char** argv, LayerOptions& options,
                          std::initializer_list<std::pair<std::string_view, bool*>> switches) {
   const auto number = [](std::string_view text, auto& value) {

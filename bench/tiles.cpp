@@ -1,15 +1,15 @@
 // bench/tiles.cpp
 //
-// Times the bf16 tile kernels beside the kernel library's bf16 ones, in turn, on the layers of AlexNet, ResNet and VGG:
-// where the order of device/cpu/speeds.h comes from. The library is called through its own interface and gets
-// every layout that it likes best. Prints for each layer and pass the median time of both, their ratio, and the share
-// of the tile peak that both reach; the peak is measured on random numbers from the first cache (on zeros it is
+// Times the bf16 tile kernels and the kernel library's bf16 kernels alternately, on the layers of AlexNet, ResNet and
+// VGG; the order in device/cpu/speeds.h comes from these times. The library is called through its own interface and
+// gets the layouts that it prefers. Prints for each layer and pass the median time of both, their ratio, and the share
+// of the tile peak that each reaches; the peak is measured on random numbers in the first-level cache (on zeros it is
 // higher).
 //
 //   build/bench_tiles [--repetitions=5] [--batch=N] [--layer=TEXT] [--pass=fwd|blocks|bwd_d|bwd_w] [--library=no]
 //       [--tiles=dots]
 //
-// --tiles=dots: by bf16 dot products in the place of tile registers.
+// --tiles=dots: use bf16 dot products instead of tile registers.
 // --batch replaces every layer's batch, --layer and --pass choose those whose name contains the text.
 #include <algorithm>
 #include <chrono>
@@ -108,7 +108,7 @@ const Operation kOperations[] = {
 struct Options : bench::LayerOptions {
   Options() : LayerOptions{.repetitions = 5} {}
   bool alone = false;  // without the library
-  bool dots = false;   // by dot products in the place of tile registers
+  bool dots = false;   // dot products instead of tile registers
   Tiles tiles() const { return dots ? Tiles::dots : Tiles::amx; }
 };
 
@@ -217,7 +217,7 @@ class Ours {
   std::vector<void*> inputs_, outputs_;
 };
 
-// The same with the library, each operand in the layout that it prefers; activations as we have them.
+// The same with the library, each operand in the layout that it prefers; activations in our layout.
 class Library {
  public:
   Library(CpuDevice& device, const Layer& layer, const Operation& operation)
@@ -408,7 +408,7 @@ int main(int argc, char** argv) {
     for (const Operation& operation : kOperations) {
       if (!bench::contains(operation.name, options.pass)) continue;
       if (operation.dense == nullptr && (layer.stride == 1 || layer.channels >= 32)) continue;  // strided first layers
-      if (layer.channels == 3 && operation.pass == Pass::backward_data) continue;               // nobody needs it
+      if (layer.channels == 3 && operation.pass == Pass::backward_data) continue;               // not needed
       measure(device, layer, operation, options, peak);
     }
   }

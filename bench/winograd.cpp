@@ -1,16 +1,16 @@
 // bench/winograd.cpp
 //
-// Times the Winograd convolutions beside the kernel library's, in turn, on the 3x3 and 5x5 layers of AlexNet, ResNet
-// and VGG: where the rule in device/cpu/winograd/convolution.cpp comes from. Prints for each layer and pass the median
-// time of both, the ratio of the medians and of the shortest times, and the share of the FMA peak that both reach at
-// their shortest, in terms of the direct convolution's multiplications (above 100 % is what Winograd saves).
+// Times the Winograd convolutions and the kernel library's alternately, on the 3x3 and 5x5 layers of AlexNet, ResNet
+// and VGG; the rule in device/cpu/winograd/convolution.cpp comes from these times. Prints for each layer and pass the
+// median time of both, the ratio of the medians and of the shortest times, and the share of the FMA peak that each
+// reaches in its shortest time, counting the multiplications of the direct convolution (so Winograd can exceed 100 %).
 //
 //   build/bench_winograd [--repetitions=9] [--batch=N] [--layer=TEXT] [--pass=fwd|bwd_d|bwd_w] [--rules=all]
 //                        [--clock=cpu] [--cold]
 //
-// --batch replaces every layer's batch, --layer and --pass choose those whose name contains the text, --rules=all
-// times every cut into tiles instead of the chosen one, --clock=cpu takes the processor time of all threads instead of
-// the time that passed (on a busy machine, with one thread), --cold writes 400 MB before each run, so that images come
+// --batch replaces the batch size of every layer; --layer and --pass select names that contain the text; --rules=all
+// times every division into tiles, not only the chosen one; --clock=cpu measures the processor time of all threads
+// instead of wall time (for one thread on a busy machine); --cold writes 400 MB before each run, so that images come
 // from memory as in a training step.
 #include <algorithm>
 #include <chrono>
@@ -86,7 +86,7 @@ const Operation kOperations[] = {
     {"bwd_w", "conv2d_bwd_weights", Pass::backward_weights, device::winograd::make_backward_weights},
 };
 
-// Normals; `relu` leaves half of them zero.
+// Normally distributed numbers; `relu` makes half of them zero.
 void fill(float* data, std::int64_t n, double scale, bool relu, std::uint64_t seed) {
   parallel_for(n, 1024, [&](std::int64_t begin, std::int64_t end) {
     SampleRandom random(philox_key(seed, "winograd"), 0, static_cast<std::uint64_t>(begin));
@@ -134,7 +134,7 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
   std::vector<void*> inputs, outputs;
   KernelRequest request{op_def(operation.op), node, {}, {}};
   const auto operand = [&](const ValueType& type, double scale, bool relu) {
-    request.inputs.push_back({type, {}, &type == &w});  // the weights' layout is the kernel's choice
+    request.inputs.push_back({type, {}, &type == &w});  // the kernel chooses the layout of the weights
     memory.push_back(device.allocate(type.bytes()));
     inputs.push_back(memory.back()->address());
     fill(static_cast<float*>(inputs.back()), type.shape.elements(), scale, relu, memory.size());

@@ -1,9 +1,9 @@
-// A CSV manifest to batches, with the data engine alone: links ridgeline_data only.
+// Reads a CSV manifest into batches. Uses only the data engine (links ridgeline_data).
 //
 //   example_data_csv_to_batches MANIFEST.csv
 //
-// The manifest's header names the columns, of which `file` is an image (relative to the manifest) and `label` its
-// class. Prints the columns and the labels of each batch; a row that cannot be read ends it with the row's line.
+// The header of the manifest has the column names: `file` is an image file (relative to the manifest), `label` its
+// class. Prints the columns, and the labels of each batch; a row that cannot be read is an error with its line.
 #include <exception>
 #include <iostream>
 
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     const data::Dataset dataset = data::Csv(argv[1], {.manifest = {.columns = {"file", "label:i32"}, .image = "file"}})
                                       .map(data::Resize(64), data::CenterCrop(64))
                                       .batch(4);
-    // Told by the declared columns: the file has not been opened yet.
+    // Known from the declared columns: the file has not been opened yet.
     std::cout << data::to_string(dataset.columns()) << "\n";
     data::Iterator it(dataset);
     while (const auto batch = it.next()) {

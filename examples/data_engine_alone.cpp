@@ -1,8 +1,8 @@
-// The data engine without the training graph: links ridgeline_data only.
+// Uses the data engine without training code (links ridgeline_data).
 //
 //   example_data_engine_alone FOLDER [EPOCHS]
 //
-// Reads FOLDER/<class>/*.jpg, shuffles, crops, flips and batches; prints what comes out and where the time went.
+// Reads FOLDER/<class>/*.jpg, shuffles, crops, flips and batches; prints the batches and time statistics.
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
     std::cout << it.stats().to_string();
     if (const std::string advice = it.stats().advice(); !advice.empty()) std::cout << advice << "\n";
 
-    // Any one sample can be had again, alone: here the first of epoch 0.
+    // Any single sample can be computed separately: here the first one of epoch 0.
     const data::Sample sample = data::replay(dataset, 0, 0);
     std::cout << "sample 0 of epoch 0 was " << sample.origin << "\n";
   } catch (const std::exception& e) {

@@ -1,9 +1,9 @@
-// A run that stops and goes on elsewhere, with the data engine alone: links ridgeline_data only.
+// Stops a run over data and resumes it elsewhere. Uses only the data engine (links ridgeline_data).
 //
 //   example_data_resume FOLDER STATE
 //
-// Reads FOLDER/<class>/*.jpg. Two batches with one worker, then the position is saved in the file STATE; a new iterator
-// with four workers goes on from there and gives what the first one would have given.
+// Reads two batches of FOLDER/<class>/*.jpg with one worker and saves the position in the file STATE. A new iterator
+// with four workers resumes from there and gives the same batches as the first one would have given.
 #include <exception>
 #include <iostream>
 #include <string>
@@ -15,7 +15,7 @@ namespace data = ridgeline::data;
 
 namespace {
 
-// A number that stands for all pixels of the batches that are left.
+// A hash of all pixels of the remaining batches.
 std::uint64_t digest_of_rest(data::Iterator& it) {
   std::uint64_t digest = 0;
   while (const auto batch = it.next()) {

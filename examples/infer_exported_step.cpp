@@ -1,9 +1,10 @@
-// Goes on with a training step that `ridgeline train --export_step=FILE` wrote: forward, backward, schedule and updates
-// come from the file. It links the library that infers; no layer, optimizer or gradient rule is in this program.
+// Continues a training from the step that `ridgeline train --export_step=FILE` wrote: forward and backward pass,
+// schedule and updates come from the file. Links only the inference library; the program contains no layer, optimizer
+// or gradient rule.
 //
 //   infer_exported_step FILE.rdgm STEPS OUT.rdgm
 //
-// The pictures are its own: each class has a colour, on noise.
+// It trains on generated images: noise, tinted with the colour of the class.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr int kClasses = 2;
 
-// A batch of the step's own types.
+// A batch with the types of the step's inputs.
 struct Pictures {
   Tensor images, labels, flip;
 

@@ -1,5 +1,5 @@
-// A C++ function of Values in all its forms: as a graph that is printed and compiled, run eagerly with the same bits,
-// and differentiated.
+// Uses one C++ function of Values as a graph that is printed and compiled, runs it eagerly with the same bits, and
+// differentiates it.
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -32,9 +32,9 @@ void print(const char* what, const Tensor& t) {
 int main() {
   const Tensor x = Tensor::of<float>({2, 3, 4, 5, 6, 7}, {2, 3}), y = Tensor::of<float>({1, 1, 2, 2, 3, 3}, {2, 3});
   const Graph graph = trace("test_f", {f32({2, 3}), f32({2, 3})}, test_f);
-  std::cout << graph << "\n"                  // parses back
-            << to_let_text(graph) << "\n"     // lambdas and lets
-            << to_entry_text(graph) << "\n";  // with the lines above
+  std::cout << graph << "\n"                  // can be parsed again
+            << to_let_text(graph) << "\n"     // functional notation
+            << to_entry_text(graph) << "\n";  // with source lines of this file
 
   Session session;
   const auto program = compile(graph, session, {.fusion = false});

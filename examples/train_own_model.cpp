@@ -1,4 +1,4 @@
-// A model, data and a callback of one's own: two interleaved spirals, told apart by a network of two layers.
+// A user's own model, data and callback: a network of two layers classifies points of two interleaved spirals.
 #include <cmath>
 #include <iostream>
 
@@ -48,7 +48,7 @@ class Progress : public train::Callback {
 int main() {
   Session session;
   train::Model model(session, network);
-  model.set_seed(1);  // weights, order of the data
+  model.set_seed(1);  // for weights and data order
   model.prepare_training({.optimizer = optim::Adam{}, .schedule = optim::Constant{.base = 0.01}, .weight_decay = 0});
   Progress progress;
   train::ModelCheckpoint saver("spirals", "runs/spirals", {.save_checkpoint_steps = 400});

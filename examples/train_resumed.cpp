@@ -1,5 +1,5 @@
-// A training that may be killed at any moment: the same command goes on, and leaves the bytes of one that nobody
-// disturbed, with other workers and loops, too, and with other ranks:
+// A training that may be killed at any moment. The same command resumes it and gives the same bytes as an uninterrupted
+// training, also with another number of workers, steps per loop or ranks:
 //
 //   example_train_resumed DIRECTORY [WORKERS [LOOP]]
 //   ridgeline launch --ranks 2 -- example_train_resumed DIRECTORY
@@ -12,10 +12,10 @@
 
 using namespace ridgeline;
 
-// A batch is computed in parts, of which each rank has as many: 1, 2 or 4 ranks leave the same bytes.
+// A batch is computed in parts, equally many on each rank: 1, 2 or 4 ranks give the same bytes.
 constexpr std::int64_t kBatch = 32, kParts = 4, kPartRows = kBatch / kParts, kClasses = 3;
 
-// Arms of a spiral, one a class.
+// Arms of a spiral, one per class.
 data::Dataset arms(std::int64_t points, double begin) {
   Tensor point(DType::f32, Shape{points, 2}), label(DType::i32, Shape{points});
   for (std::int64_t i = 0; i < points; ++i) {

@@ -1,5 +1,5 @@
-# Cross-compiling for 64-bit Arm on x86-64, with what scripts/setup.sh --cross aarch64 installed: Debian's compiler, the
-# arm64 libraries in .deps/aarch64/sysroot, and qemu, which runs what is built.
+# Toolchain file to cross-compile for 64-bit Arm on x86-64 with the files of scripts/setup.sh --cross aarch64: Debian's
+# compiler, the arm64 libraries in .deps/aarch64/sysroot, and qemu, which runs the programs.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

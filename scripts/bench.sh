@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Times the compiled training step on random data, beside the machine's limit measured in the same run; then, where they
-# can be built, the programs of bench/. bench_decode reads photos of RIDGELINE_TEST_DATA, bench_infer the model file that
-# RIDGELINE_BENCH_MODEL names (ridgeline export writes one); each is left out where it has none.
+# Times the compiled training step on random data and compares it with the machine's limits, measured in the same run;
+# then runs those programs of bench/ that can be built. bench_decode reads photos of RIDGELINE_TEST_DATA, bench_infer
+# the model file RIDGELINE_BENCH_MODEL (from ridgeline export); both are left out without their files.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -7,7 +7,7 @@ source scripts/say.sh
 preset=${1:-release}
 target=${2:-all}
 begin=$SECONDS
-# The configuration is quiet unless it fails; the compiler's lines are the progress of a first build.
+# The configuration prints nothing unless it fails; the compiler's output shows the progress of a first build.
 if ! output=$(cmake --preset "$preset" 2>&1); then
   printf '%s\n' "$output" >&2
   die "cmake --preset $preset failed"

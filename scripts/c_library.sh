@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a shared library for C and installs it with its headers; then compiles and runs the example against what was
-# installed, once through pkg-config and a C compiler and once through CMake.
+# Builds a shared library for C and installs it with its headers. Then compiles and runs the example against the
+# installed files, once with pkg-config and a C compiler and once with CMake.
 #
 #   scripts/c_library.sh                     the data engine, into build/c-install/
 #   scripts/c_library.sh PREFIX              into that folder
@@ -56,7 +56,7 @@ fi
 bytes=$(stat -c %s "$library")
 ((${#emulator[@]} == 0 || bytes <= 4000000)) || die "$library has $bytes bytes, more than 4,000,000"
 
-# What it shows is what the header declares, nothing else (except the linker's own marks).
+# It must export only what the header declares (and the linker's own symbols).
 shown=$(nm -D --defined-only "$library" | awk '$2 ~ /[TDB]/ {print $3}' | grep -vxE '__bss_start|_edata|_end' | sort)
 declared=$(grep -oE '\bridgeline_[a-z_]+\(' bindings/c/$package.h | tr -d '(' | sort -u)
 [[ $shown == "$declared" ]] || { diff <(echo "$shown") <(echo "$declared") >&2 || true; die "symbols and header differ"; }
@@ -84,7 +84,7 @@ step cmake -S "$work/user" -B "$work/user/build" "${find[@]}" -DCMAKE_PREFIX_PAT
 step cmake --build "$work/user/build"
 
 if [[ $package == ridgeline_data ]]; then
-  # Three rows of numbers, as a pipeline.
+  # A pipeline of three rows of numbers.
   printf 'image,label\n1.5,0\n2.5,1\n3.5,2\n' >"$work/rows.csv"
   cat >"$work/rows.json" <<JSON
 {"schema":"data-graph","version":1,"seed":0,"outputs":["batch"],"nodes":[
@@ -95,7 +95,7 @@ JSON
   arguments=("$work/rows.json")
   expected="^epoch 1 batch 1: mean 3.500000, labels 2$"
 else
-  # A model that was trained for a step, and a picture; the program must say what `ridgeline predict` says.
+  # A model trained for one step, and an image; the program must print what `ridgeline predict` prints.
   [[ -x build/ridgeline ]] || die "no build/ridgeline, which makes the model for the trial"
   rm -rf "$work/trial" && mkdir "$work/trial"
   step build/ridgeline dataset make shapes --out="$work/trial/shapes" --train=64 --val=10

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Form and lint with pinned tools: scripts/check.sh [--all | --fix]
+# Checks formatting and lint with pinned tools: scripts/check.sh [--all | --fix]
 #   without a flag   formatting of every source; clang-tidy on the .cpp files that differ from the last commit,
 #                    and on ridgeline/core
 #   --all            clang-tidy on every .cpp file (long)
@@ -33,9 +33,9 @@ else
   mapfile -t linted < <({ git diff --name-only --diff-filter=AM HEAD; git ls-files -o --exclude-standard;
                           git ls-files 'ridgeline/core/*.cpp'; } | grep '^ridgeline/.*\.cpp$' | sort -u)
 fi
-# Writes the compile commands, without precompiled headers: each file is read as if it stood alone.
+# Writes the compile commands without precompiled headers, so that each file is checked by itself.
 cmake --preset release -B build/lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DRIDGELINE_UNITY=OFF >/dev/null
-# gcc's omp.h is no C++ for clang: the compute team is read in its std::thread form.
+# clang cannot parse gcc's omp.h, so the std::thread variant of the compute team is checked.
 tidy=(.venv/bin/clang-tidy -p build/lint --quiet --extra-arg=-DRIDGELINE_STD_THREADS --extra-arg=-Wno-unknown-warning-option)
 if printf '%s\0' "${linted[@]:?no file to lint}" | xargs -0 -r -n 1 -P "$(nproc)" "${tidy[@]}" \
      2> >(grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated|^Suppressed|^Use -' >&2); then

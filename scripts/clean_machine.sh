@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Runs commands on a machine that has nothing: the smallest system of a release, made by debootstrap, with a fresh clone
-# of this checkout's last commit and nothing else of this machine.
+# Runs commands on a clean machine: the minimal system of a release, made by debootstrap, with a fresh clone of this
+# checkout's last commit and no other files of this machine.
 #
 #   scripts/clean_machine.sh bookworm 'make train'
 #   scripts/clean_machine.sh noble 'make test'        Ubuntu 24.04
 #   scripts/clean_machine.sh trixie --packages python3,python3-venv 'python3 -m venv v && v/bin/pip install *.whl' FILE.whl
 #
-# The commands run in the clone, with the files that are named after them. What is asked for is `git`, `make` and what
-# --packages adds, as a newcomer has them. Needs root and debootstrap. The bare system is kept in .deps/clean/RELEASE.tar,
-# so that the next run starts at once; the system that the commands ran in goes with the next run, or by
-# `rm -rf .deps/clean`. DEBIAN_MIRROR and UBUNTU_MIRROR name other servers than debootstrap's own.
+# The commands run in the clone, with copies of the files that follow them. Installed are only `git`, `make` and the
+# packages of --packages. Needs root and debootstrap. The minimal system is kept in .deps/clean/RELEASE.tar, so that the
+# next run starts at once; the system in which the commands ran is removed by the next run, or by `rm -rf .deps/clean`.
+# DEBIAN_MIRROR and UBUNTU_MIRROR replace debootstrap's servers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
@@ -43,12 +43,12 @@ if [[ ! -f $root.tar ]]; then
   say system "fetching $release${mirror:+ from $mirror}"
   rm -rf "$root"
   keys=()
-  # Debian has no keys of Ubuntu's; the system lives for a test.
+  # Debian does not have Ubuntu's keys, so signatures are not checked; the system is only for a test.
   if [[ $script == jammy && ! -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ]]; then keys=(--no-check-gpg); fi
   debootstrap "${keys[@]}" --variant=minbase --components="$components" --include=ca-certificates,git,make \
     "$release" "$root" "$mirror" "/usr/share/debootstrap/scripts/$script" >"$root.log" 2>&1 ||
     die "debootstrap could not make $release (whole log: $root.log)"
-  # debootstrap has written where the system takes its packages; a release of Ubuntu's has its mends beside them.
+  # debootstrap has configured the package sources; Ubuntu's releases also have an updates archive.
   if [[ $script == jammy ]]; then
     for part in updates security; do
       sed -n "s/^\(deb [^ ]* $release\) /\1-$part /p" "$root/etc/apt/sources.list"
@@ -60,7 +60,7 @@ fi
 rm -rf "$root"
 mkdir "$root"
 tar -C "$root" -xf "$root.tar"
-# The network as this machine has it: names, and the authorities that it trusts.
+# This machine's network configuration: name servers and trusted certificates.
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 git clone -q --no-hardlinks . "$root/home/ridgeline"
@@ -75,7 +75,7 @@ if [[ -n $packages ]]; then
     { tail -n 3 /home/apt.log >&2; exit 1; }"
 fi
 status=0
-# Mounts and processes of its own: they end with the commands.
+# Separate mount and process namespaces, so that mounts and processes end with the commands.
 unshare --mount --pid --fork bash -c '
   mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && mount --rbind /dev "$1/dev" &&
   exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/home LANG=C.UTF-8 TERM=dumb \

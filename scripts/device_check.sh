@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Tries the CUDA device out on this machine's card, each stage within a limit: scripts/device_check.sh [--recording] [STAGE...]
-# Takes build-cuda (make cuda), or the folder RIDGELINE_BUILD names. The report is rewritten after each line:
-# ${RIDGELINE_REPORT:-device_check.txt}. With --recording it runs on the driver for machines without a card.
-# RIDGELINE_CIFAR10 names a folder of CIFAR-10's images (train/CLASS/*, test/CLASS/*): five epochs are trained there on
-# the card and on the CPU.
+# Tests the CUDA device on this machine's card, with a time limit for each stage:
+# scripts/device_check.sh [--recording] [STAGE...]
+# Uses build-cuda (make cuda), or the folder RIDGELINE_BUILD. Rewrites the report,
+# ${RIDGELINE_REPORT:-device_check.txt}, after each line. With --recording it uses the recording driver, for machines
+# without a card. With RIDGELINE_CIFAR10, a folder of CIFAR-10's images (train/CLASS/*, test/CLASS/*), it trains five
+# epochs on them on the card and on the CPU.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$(realpath -m "${RIDGELINE_BUILD:-$here/build-cuda}")
@@ -22,7 +23,7 @@ first_losses_agree() {  # first_losses_agree LOG_DIR LOG_DIR
   awk -v a="${losses[0]}" -v b="${losses[1]}" 'BEGIN { exit !(a > 0 && b > 0 && a - b <= 0.001 && b - a <= 0.001) }'
 }
 
-# The run goes from the CPU to the card and back by its checkpoints; the last loss beside that of the CPU alone.
+# Resumes a run from the CPU on the card and back on the CPU, and compares the last loss with that of the CPU alone.
 to_the_card_and_back() {
   local i device losses=()
   for i in 1 2 3; do
@@ -38,7 +39,7 @@ to_the_card_and_back() {
   awk -v a="${losses[0]}" -v b="${losses[1]}" 'BEGIN { exit !(a > 0 && b > 0 && a - b <= 0.01 * b && b - a <= 0.01 * b) }'
 }
 
-# Five epochs of ResNet-20, within a point of the CPU's accuracy.
+# Five epochs of ResNet-20; the accuracy must be within one point of the CPU's.
 cifar_accuracies_agree() {
   local device accuracies=()
   for device in cuda cpu; do
@@ -55,7 +56,7 @@ two_ranks() {  # two_ranks DEVICE [NAME]
     --max_train_steps=$steps --warmup_epochs=0 --lr=0.01 --save_summary_steps=1 --device="$1" --log_dir="$work/ranks-${2:-$1}")
 }
 
-stage() {  # stage SECONDS NAME COMMAND...: one stage with its limit, into the report
+stage() {  # stage SECONDS NAME COMMAND...: runs one stage with its time limit and reports it
   local seconds=$1 name=$2 begin=$SECONDS
   shift 2
   echo "=== $name" | tee -a "$report"
@@ -75,7 +76,7 @@ if [[ -x $build/ridgeline && -z ${2:-} ]]; then
   trap 'rm -rf "$work"' EXIT
   stage 20 "devices" "$build/ridgeline" info --devices
   models=(resnet20 alexnet_torchvision resnet18) steps=10 batch=8
-  [[ ${1:-} == --recording ]] && models=(resnet20) steps=2 batch=2  # the host computes everything there
+  [[ ${1:-} == --recording ]] && models=(resnet20) steps=2 batch=2  # the host computes everything on this driver
   for model in "${models[@]}"; do
     size=(); [[ $model == resnet20 ]] || size=(--image_size=64)
     for device in cpu cuda; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make docs`: the site of docs/ in build/site, by MkDocs in an environment of its own; a link that leads nowhere fails.
+# `make docs`: builds the site of docs/ in build/site, with MkDocs in its own environment; a broken link is an error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
@@ -8,7 +8,7 @@ requirements=scripts/requirements-docs.txt environment=build/docs-venv
 if ! cmp -s $requirements $environment/requirements.txt; then
   say docs "installing MkDocs and its theme into $environment"
   python3 -m venv --clear $environment || die "cannot make $environment (Debian: apt-get install python3-venv)"
-  # The hashes are those of the wheels for Debian 12's Python; another version takes the same releases.
+  # The hashes are of the wheels for Debian 12's Python; other versions install the same releases without hashes.
   options=(--require-hashes -r $requirements)
   if ! $environment/bin/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then
     sed 's/ --hash=.*//' $requirements >$environment/releases.txt

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A Python for 64-bit Arm that runs here, under qemu: scripts/foreign_python.sh VERSION prints the command. It is Debian's,
-# unpacked into .deps/aarch64-pythonVERSION; nothing is installed. Needs scripts/setup.sh --cross aarch64.
+# Provides a Python for 64-bit Arm under qemu: scripts/foreign_python.sh VERSION prints its command. Unpacks Debian's
+# packages into .deps/aarch64-pythonVERSION; nothing is installed. Needs scripts/setup.sh --cross aarch64.
 #
-# What it runs may fork, but starts no other program where the system does not know how to (binfmt_misc).
+# Programs may fork, but can start other Arm programs only if the system has binfmt_misc set up for them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
@@ -18,7 +18,7 @@ qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) ||
 folder=.deps/aarch64-python$version
 scripts/sysroot.sh --into $folder --release $release "python$version" libstdc++6 >&2
 root=$PWD/$folder/sysroot
-# The host's variables mean the host's programs.
+# The host's variables refer to the host's programs.
 cat >$folder/python <<RUN
 #!/bin/sh
 exec "$qemu" -L "$root" -U LD_LIBRARY_PATH -E LC_ALL=C.UTF-8 "$root/usr/bin/python$version" "\$@"

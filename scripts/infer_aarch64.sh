@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What one prediction takes on 64-bit Arm, measured under qemu: bytes of the program, memory, instructions.
+# Measures one prediction on 64-bit Arm under qemu: size of the program, memory, instructions.
 #
 #   scripts/infer_aarch64.sh [MODEL.rdgm IMAGE]
 #
-# Without arguments: MobileNetV2, trained for a step by build/ridgeline, at 224 pixels, and a drawn JPEG. The program is
-# the example of the C interface, which loads the model, decodes the picture and predicts, on one thread; qemu's counters
-# are those of bench/qemu/counts.c. Fails beyond 4 MB stripped and beyond 50 MB of memory, whatever the model weighs.
-# Needs scripts/setup.sh --cross aarch64, and for memory and instructions Debian's qemu-user: the static qemu of that
-# set-up takes no plug-ins.
+# Without arguments: MobileNetV2 at 224 pixels, trained for one step by build/ridgeline, and a generated JPEG. The
+# program is the example of the C interface, which loads the model, decodes the image and predicts on one thread;
+# bench/qemu/counts.c counts. Fails if the stripped program exceeds 4 MB or memory exceeds 50 MB, for any model. Needs
+# scripts/setup.sh --cross aarch64, and for memory and instructions Debian's qemu-user, since the static qemu of that
+# set-up has no plug-ins.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh

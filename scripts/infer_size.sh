@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# What a program that only predicts weighs: the example of the C interface, stripped, with everything of ours inside.
+# Measures the size of a program that only predicts: the stripped example of the C interface, which links our libraries
+# statically.
 #
 #   scripts/infer_size.sh                 build/bindings/c/example_c_classify
 #   scripts/infer_size.sh PROGRAM         another build's; it may be one for 64-bit Arm
 #
-# Fails beyond 5.5 MB (on Arm, which has fewer kernels, 4 MB), and where code of the data engine, of layers or of
-# training came along.
+# Fails if it exceeds 5.5 MB (on Arm, which has fewer kernels, 4 MB), or contains code of the data engine, of layers or
+# of training.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the libraries of a build into a folder and builds a project outside of the tree against them: the example
-# that trains its own model, found by find_package(ridgeline). Then runs it.
+# Installs the libraries of a build into a folder, and builds and runs a project outside the source tree that finds them
+# by find_package(ridgeline): the example that trains its own model.
 #
 #   scripts/install_test.sh [BUILD_FOLDER]
 set -euo pipefail

@@ -1,6 +1,6 @@
-# Writes OUT, the source of kernels_version(), a hash of the sources below FOLDER except cuda/, and of contract_version(),
-# one of the headers that a device's plug-in shares with the program; by paths and bytes, so that both are the same
-# wherever the folder lies.
+# Writes OUT, the source of two functions: kernels_version(), a hash of the sources below FOLDER except cuda/, and
+# contract_version(), a hash of the headers that a device plug-in shares with the program. The hashes are of relative
+# paths and contents, so they do not depend on where the folder is.
 #   cmake -DFOLDER=ridgeline/device -DOUT=kernels_version.cpp -P scripts/kernels_version.cmake
 file(GLOB_RECURSE sources RELATIVE ${FOLDER} ${FOLDER}/*.cpp ${FOLDER}/*.h)
 list(FILTER sources EXCLUDE REGEX "^cuda/")

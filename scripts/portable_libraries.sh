@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes what the portable wheel is linked with into build/portable/ARCHITECTURE: scripts/portable_libraries.sh
-# x86_64|aarch64 (scripts/wheel.sh --manylinux calls it). Does nothing where all is there.
+# Makes the libraries of the portable wheel in build/portable/ARCHITECTURE: scripts/portable_libraries.sh x86_64|aarch64
+# (called by scripts/wheel.sh --manylinux). Does nothing if all are there.
 #
 #   glibc/  stubs of glibc 2.28's libraries: its symbols with their versions and no code. A link against them asks for
 #           nothing that a later glibc has. The list of symbols comes from zig, the compiler, which carries it for every
@@ -34,7 +34,7 @@ make_stubs() {
   python3 -m pip install --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -q \
     --target "$work/zig" -r scripts/requirements-zig.txt >"$work/log" 2>&1 ||
     { tail -n 3 "$work/log" >&2; die "pip could not fetch zig"; }
-  # It writes the stubs for any shared library that it links.
+  # zig writes the stubs when it links any shared library.
   echo 'int nothing;' >"$work/nothing.c"
   ZIG_GLOBAL_CACHE_DIR=$work/cache ZIG_LOCAL_CACHE_DIR=$work/cache "$work/zig/ziglang/zig" cc \
     -target "$architecture-linux-gnu.$glibc" -shared -o "$work/nothing.so" "$work/nothing.c" >"$work/log" 2>&1 ||
@@ -51,7 +51,7 @@ make_stubs() {
   rm -rf "$work"
 }
 
-# An apt of its own, so that the system's list of sources stays as it is.
+# Uses apt with a separate configuration, so that the system's package sources are unchanged.
 fetch_sources() {  # fetch_sources FOLDER SOURCE=VERSION...
   local into=$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg
   shift

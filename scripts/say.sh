@@ -1,4 +1,4 @@
-# Sourced by the other scripts: one short line per step, "[2/4] build ........... 3 min 12 s".
+# Sourced by the other scripts: prints one short line per step, "[2/4] build ........... 3 min 12 s".
 # STEP ("[2/4] ") comes from the Makefile and may be empty.
 
 say() {  # say SUBJECT TEXT...
@@ -12,7 +12,7 @@ die() {  # die TEXT...: one line to standard error, exit 1
   exit 1
 }
 
-step() {  # step COMMAND...: quietly, its words in the file $log; where it fails, their end and exit 1
+step() {  # step COMMAND...: runs it, output in the file $log; on failure prints its end and exits with 1
   "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "failed: $* (whole log: $log)"; }
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing and says what it does; does nothing when all is present.
+# Installs what is missing and prints what it does; does nothing if all is present.
 #
 #   scripts/setup.sh              what the build needs: Debian packages, oneDNN in .deps/
 #   scripts/setup.sh --no-onednn  the same without oneDNN: for builds with our kernels alone (RIDGELINE_ONEDNN=OFF)
@@ -10,13 +10,13 @@
 #   scripts/setup.sh --cross aarch64   what a build for 64-bit Arm needs: Debian's cross compiler, qemu, and the arm64
 #                                 libraries in .deps/aarch64/sysroot (docs/arm.md); no oneDNN
 #
-# Debian's packages are taken as the release ships them. What comes from PyPI is pinned and checked by hash.
+# Debian packages are those of the release. Packages from PyPI are pinned and checked by hash.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
 
 tests=0 check=0 cuda=0 java=0 with_onednn=1 cross=
-[[ $(uname -m) == x86_64 ]] || with_onednn=0  # its wheels are for x86-64
+[[ $(uname -m) == x86_64 ]] || with_onednn=0  # oneDNN's wheels are for x86-64
 while (($#)); do
   case $1 in
     --tests) tests=1 ;;
@@ -41,7 +41,7 @@ libraries=(libjpeg-dev libpng-dev libwebp-dev zlib1g-dev libcurl4-openssl-dev li
 packages=("${tools[@]}" "${libraries[@]}")
 onednn_version=2023.2.0
 onednn=.deps/onednn
-did=()  # what this run installed
+did=()  # installed by this run
 
 install_packages() {
   command -v dpkg-query >/dev/null || die "this set-up knows Debian only; elsewhere install: ${packages[*]}"
@@ -67,7 +67,7 @@ install_packages() {
   did+=("${#missing[@]} Debian packages")
 }
 
-# python [VERSION]: a Python that has pip, of that version where one is given; another may come first in PATH.
+# python [VERSION]: prints a Python with pip, of that version if given; the first one in PATH may have no pip.
 python() {
   local candidate
   for candidate in python3 /usr/bin/python3; do
@@ -110,7 +110,7 @@ install_onednn() {
   did+=("oneDNN $onednn_version")
 }
 
-# The wheels hold one folder, nvidia/cu13, laid out as a toolkit.
+# The wheels contain one folder, nvidia/cu13, with the layout of a toolkit.
 install_cuda() {
   local home
   for home in "${CUDA_HOME:-}" /usr/local/cuda; do [[ -n $home && -x $home/bin/nvcc ]] && return 0; done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws the embedded data set into build/shapes unless it is there: 8,000 training and 1,000 validation JPEGs.
+# Draws the shapes data set into build/shapes, unless it exists: 8,000 training and 1,000 validation JPEGs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
@@ -10,7 +10,7 @@ if [[ -e $out/complete ]]; then
   exit 0
 fi
 begin=$SECONDS
-rm -rf "$out"  # what an interrupted run left
+rm -rf "$out"  # remains of an interrupted run
 build/ridgeline dataset make shapes --out "$out"
 touch "$out/complete"
 say data "8,000 + 1,000 JPEGs drawn in $(duration $((SECONDS - begin))) ($out)"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Unpacks Debian's arm64 packages of what Ridgeline is compiled against into .deps/aarch64/sysroot:
-# scripts/sysroot.sh PACKAGE... (scripts/setup.sh --cross aarch64 calls it with its own list).
+# Unpacks the arm64 Debian packages against which Ridgeline is compiled into .deps/aarch64/sysroot: scripts/sysroot.sh
+# PACKAGE... (called by scripts/setup.sh --cross aarch64 with its list).
 #
 #   scripts/sysroot.sh --into FOLDER --release RELEASE PACKAGE...     into FOLDER/sysroot, of another release of Debian's
 #
-# The system stays as it is: apt runs with sources, state and cache of its own, so that no foreign architecture is added
-# and nothing is installed. What the packages depend on comes along, for programs that run under qemu.
+# The system is not changed: apt runs with separate sources, state and cache, so that no foreign architecture is added
+# and nothing is installed. Dependencies of the packages are unpacked, too, for programs that run under qemu.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
@@ -25,7 +25,7 @@ release=$(. /etc/os-release && echo "$ID-${VERSION_CODENAME:-unknown}")
 release=${release#debian-}
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 [[ -s $keys ]] || die "no $keys (Debian: apt-get install debian-archive-keyring)"
-# From where the system itself takes them.
+# The same servers as the system's.
 sources=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' | sort -u |
   awk -v keys="$keys" -v release="$release" \
     '$3 == "main" && ($2 == release || $2 ~ "^" release "-(updates|security)$") { print "deb [signed-by=" keys "]", $1, $2, $3 }')
@@ -61,13 +61,13 @@ if ! apt-get -q update >"$log" 2>&1 || ! apt-get -q -y install --download-only "
   tail -n 5 "$log" >&2
   die "apt-get could not fetch the arm64 packages (network? whole log: $log)"
 fi
-# Debian's archive keeps programs and libraries below /usr; what still lies in /lib is found by these links.
+# Debian's packages have programs and libraries below /usr; these links are for paths in /lib.
 mkdir -p "$folder"/sysroot/usr/{bin,sbin,lib}
 for name in bin sbin lib; do ln -s "usr/$name" "$folder/sysroot/$name"; done
 for package in "$folder"/apt/cache/archives/*.deb; do
   dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink --no-same-owner -C "$folder/sysroot"
 done
-# Absolute links would lead out of the folder.
+# Absolute links would point outside the folder.
 find "$folder/sysroot" -type l -lname '/*' | while read -r link; do
   ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$folder/sysroot$(readlink "$link")")" "$link"
 done

@@ -13,7 +13,7 @@ if [[ -n ${RIDGELINE_TEST_DATA:-} ]]; then
   [[ -d $RIDGELINE_TEST_DATA/packA ]] || die "RIDGELINE_TEST_DATA=$RIDGELINE_TEST_DATA holds no packA/"
   say tests "preset $preset, real records from $RIDGELINE_TEST_DATA/packA"
 else
-  unset RIDGELINE_TEST_DATA  # set to nothing is not set, for every test
+  unset RIDGELINE_TEST_DATA  # for all tests, an empty variable is like an unset one
   say tests "preset $preset; RIDGELINE_TEST_DATA is not set: tests on real records skip"
 fi
 if [[ -n ${RIDGELINE_CASES:-} ]]; then
@@ -23,7 +23,7 @@ else
   say tests "RIDGELINE_CASES is not set: tests on folders that are not quite what is expected skip"
 fi
 if [[ -x .venv/bin/python ]]; then export RIDGELINE_PYTHON=$PWD/.venv/bin/python; fi
-# An interpreter's variable and the package that it must have.
+# The variable of an interpreter, and the package that this must have.
 oracles=(RIDGELINE_TORCH_PYTHON:torch RIDGELINE_ONNX_PYTHON:onnxruntime RIDGELINE_TENSORBOARD_PYTHON:tensorboard
   RIDGELINE_OPENCV_PYTHON:cv2)
 missing=()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the tests for 64-bit Arm and runs them under qemu: scripts/test_aarch64.sh [FOLDER...]
 #
-# Without folders: core, format, image, data, graph, device, compile, infer and train, the last two of which on what an
-# emulated machine gets through. Prints what is left out, and why. Needs scripts/setup.sh --cross aarch64.
+# By default core, format, image, data, graph, device, compile, infer and train; of the last two, only tests that are
+# not too slow under emulation. Prints what is left out and why. Needs scripts/setup.sh --cross aarch64.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh

@@ -22,7 +22,7 @@ missing() {
 
 command -v javac >/dev/null || missing "no JDK: scripts/setup.sh --java installs one"
 package=build-java/java
-# Of the time when the last whole build began: a build renews only the files whose sources have changed.
+# The time at which the last complete build began: a build only updates files whose sources have changed.
 stamp=build-java/sources
 begin=$SECONDS
 if ((if_built)); then
@@ -40,7 +40,7 @@ fi
 program=${RIDGELINE_BINARY:-build/ridgeline}
 [[ -x $program ]] || missing "no $program, which makes the test's files: scripts/build.sh release ridgeline"
 
-# Pictures, their pipeline, a model that was trained for two steps, and what the command line predicts by it.
+# Images, a pipeline that reads them, a model trained for two steps, and the command line's predictions with it.
 work=$PWD/build-java/test
 rm -rf "$work"
 mkdir -p "$work"
@@ -61,7 +61,7 @@ java=(java -Xcheck:jni "-Djava.library.path=$PWD/$package")
 if grep -E '^(WARNING|FATAL)' "$log" >&2; then die "the JVM has complaints about native code (log: $log)"; fi
 cat "$log"
 
-# The examples, as their heads say they are run.
+# Runs the examples as their comments say.
 step "${java[@]}" -cp $package/ridgeline.jar bindings/java/examples/Batches.java "$work/shapes.json"
 [[ $(grep -cE '^epoch [01] batch [0-9]+: labels \[[0-9, ]+\]$' "$log") == 32 ]] || die "Batches printed: $(cat "$log")"
 step "${java[@]}" -cp $package/ridgeline.jar bindings/java/examples/Classify.java "$work/model.rdgm" "${pictures[@]}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the wheel of scripts/wheel.sh as a user has it, in a clean virtual environment without compiler or headers.
+# Tests the wheel of scripts/wheel.sh as users get it, in a clean virtual environment without compiler and headers.
 #
 #   scripts/test_python.sh                 newest wheel for python3, in build/python-test-VERSION/, with numpy, Pillow,
 #                                          mypy and basedpyright; one that is older than its sources is refused
@@ -37,7 +37,7 @@ missing() {
 }
 
 version=$("$interpreter" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || missing "no interpreter $interpreter"
-# One version's own wheel, or the one for 3.12 and later.
+# The wheel of this version, or the one for 3.12 and later.
 tag=cp${version/./}
 ((${version#3.} >= 12)) && tag=abi3
 wheel=$(ls -t build/wheels/ridgeline-*"$tag"*_"$machine".whl 2>/dev/null | head -n 1) || true
@@ -49,7 +49,7 @@ newer=$(find ridgeline bindings/shared bindings/python CMakeLists.txt pyproject.
 if ((emulated)); then
   work=$PWD/build/python-test-aarch64-$version
   rm -rf "$work"
-  # The pinned wheels are for 3.11; others take what fits them. pip runs here and unpacks for there.
+  # Pinned wheels are for 3.11; other versions install what fits them. The host's pip unpacks for Arm.
   options=(--require-hashes -r scripts/requirements-tests-aarch64.txt)
   [[ $version == 3.11 ]] || options=(numpy Pillow)
   foreign=(--platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux_2_17_aarch64
@@ -59,7 +59,7 @@ if ((emulated)); then
     missing "pip could not fetch numpy and Pillow for $machine (network?)"
   python3 -m pip install --disable-pip-version-check --root-user-action=ignore -q "${foreign[@]}" --no-index "$wheel"
   say python "$wheel under Python $version, emulated"
-  # Without those that count threads: qemu's own end later than they say.
+  # Without the tests that count threads: under qemu, threads end later than reported.
   cd bindings/python/tests
   PYTHONPATH=$work "$interpreter" -m unittest test_run.Batches test_last_batch test_bad_samples test_train.Training \
     test_function.Ops
@@ -78,7 +78,7 @@ else
   python=$work/bin/python
   rm -rf "$work"
   "$interpreter" -m venv "$work" || missing "cannot make $work (Debian: apt-get install python3-venv)"
-  # The pinned wheels are for Debian's Python; others take what fits them.
+  # Pinned wheels are for Debian's Python; other versions install what fits them.
   options=(--no-deps --require-hashes -r scripts/requirements-tests.txt -r scripts/requirements-types.txt)
   [[ $version == 3.11 ]] || options=(numpy Pillow mypy basedpyright)
   "$work/bin/pip" install --disable-pip-version-check -q --only-binary :all: "${options[@]}" \

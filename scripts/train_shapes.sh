@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make train`, last step: AlexNet on build/shapes, then its validation. Further flags are passed through.
+# Last step of `make train`: trains AlexNet on build/shapes and evaluates it. Further flags are passed to train.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh

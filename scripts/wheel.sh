@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Python package as a wheel that holds all libraries: build/wheels/ridgeline-*.whl.
+# Builds the Python package as a wheel with all libraries: build/wheels/ridgeline-*.whl.
 #
 #   scripts/wheel.sh             for the python3 found first
 #   scripts/wheel.sh PYTHON      for that interpreter; from 3.12 on the wheel is for all later versions, too
@@ -14,8 +14,8 @@
 #                                no wheel: the package in build-python/package, to be put on PYTHONPATH. Its Python files
 #                                are those of the checkout; the extension is built where something of it has changed.
 #
-# Needs the compiler and Debian packages of scripts/setup.sh. The tools come from PyPI, pinned and checked by hash in
-# scripts/requirements-wheel.txt, into a virtual environment of its own below build/.
+# Needs the compiler and Debian packages of scripts/setup.sh. Tools from PyPI, pinned and checked by hash in
+# scripts/requirements-wheel.txt, are installed into a virtual environment below build/.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
@@ -53,7 +53,7 @@ if ! cmp -s scripts/requirements-wheel.txt "$venv/requirements.txt"; then
 fi
 
 if ((develop)); then
-  # Afresh: what the cache has of another interpreter would be mixed with this one.
+  # Configures from nothing: cached paths of another interpreter would be mixed with this one's.
   cmake --fresh --preset python -DPython_EXECUTABLE="$PWD/$venv/bin/python" >"$work/log" 2>&1 ||
     { tail -n 10 "$work/log" >&2; die "the build cannot be configured (whole log: $work/log)"; }
   cmake --build --preset python --target _core stubs example_train_resumed
@@ -61,7 +61,7 @@ if ((develop)); then
   exit
 fi
 
-# The build does not look for anything on the network: all tools are in the environment.
+# The build does not use the network: all tools are in the environment.
 rm -rf "$work/raw" "$work/repaired" "$work/source"
 mkdir -p build/wheels
 source=.
@@ -79,7 +79,7 @@ if [[ -n $portable ]]; then
   platform=(--only-plat --plat "manylinux_2_28_$portable")
 fi
 if [[ $portable == aarch64 ]]; then
-  # Debian has one Python of each release for Arm; from 3.12 on any later one runs what was built for an earlier.
+  # Each Debian release has one Python for Arm; from 3.12 on, later versions can run what was built for an earlier one.
   foreign=$(scripts/foreign_python.sh "$([[ $version == 3.11 ]] && echo 3.11 || echo 3.13)")
   build="build-python-aarch64"
   settings+=(-C "build-dir=$build" -C "cmake.toolchain-file=$PWD/scripts/aarch64.cmake"
@@ -89,9 +89,9 @@ fi
 env "${variables[@]}" PATH="$PWD/$venv/bin:$PATH" "$venv/bin/pip" wheel --disable-pip-version-check --no-build-isolation \
   --no-deps -q "${settings[@]}" --wheel-dir "$work/raw" "$source" >"$work/log" 2>&1 ||
   { tail -n 30 "$work/log" >&2; die "the wheel does not build (whole log: $work/log)"; }
-# Shared libraries of the system go into the wheel, under names that clash with nobody's. A portable wheel has none: what
-# is not in every system of its kind is refused.
-# auditwheel offers the platforms of the machine that it runs on; a wheel for another one is repaired as if on that.
+# Copies shared libraries of the system into the wheel, under unique names. A portable wheel has none: a library that
+# not all systems of its platform have is refused.
+# auditwheel allows only platforms of the machine that it runs on, so for a foreign wheel platform.machine is replaced.
 audit() {
   PATH=$PWD/$venv/bin:$PATH "$venv/bin/python" -c '
 import platform, sys

@@ -12,7 +12,7 @@ import textwrap
 
 COLUMNS = WORDS = 120
 ITEM = re.compile(r"^( *)([-*+]|\d+\.) +")
-OTHER = ("#", "|", "<", "![", "```")  # what is no paragraph
+OTHER = ("#", "|", "<", "![", "```")  # begin lines that are not paragraphs
 SENTENCE = re.compile(r'(?<=[.!?)])\s+(?=[A-Z`*\["(])')
 
 

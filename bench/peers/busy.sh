@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Training steps where the machine is not one's own: this engine and PyTorch in turn under the same conditions, images a
-# second, the ratios, memory and processor time.
+# Training steps on a shared machine: runs this engine and PyTorch alternately under the same conditions and prints
+# images per second, their ratios, memory and processor time.
 #
 #     [RIDGELINE=build/ridgeline] RIDGELINE_TORCH_PYTHON=... [ROUNDS=3] [STEPS=5] [MODEL=alexnet_torchvision]
 #       [BATCH=32] [PRECISION="f32 bf16"] bench/peers/busy.sh [CONDITION ...]
 #
 # Conditions, by default all:
-#   alone       nothing else runs; a thread a core
+#   alone       nothing else runs; one thread per core
 #   threads     four times as many threads as cores
-#   neighbour   other work beside: as many busy loops as there are cores
+#   neighbour   other load: as many busy loops as there are cores
 #   one_core    everything on the first core, with as many threads as the machine has cores
 #
-# A runtime that waits in a loop for its other threads loses by far more than its share in the last three, and needs
-# more processor seconds for the same steps than alone. The table has the seconds of the whole process, start included,
-# and in brackets their share of cores x wall time.
+# A runtime whose threads wait in busy loops loses far more than its share in the last three conditions and needs more
+# processor time for the same steps. The table has the processor seconds of the whole process, including its start, and
+# in brackets their share of cores x wall time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source bench/peers/keeping.sh
@@ -30,7 +30,7 @@ stop_neighbours() {
   neighbours=()
 }
 trap 'stop_neighbours || true; rm -f "$results"' EXIT
-one() {  # CONDITION SYSTEM COMMAND ...: one row of the results
+one() {  # CONDITION SYSTEM COMMAND ...: adds one row to the results
   local row
   row=$("${prefix[@]}" python3 bench/peers/peak.py "${@:3}" 2>/dev/null | grep '^{') ||
     { echo "$1 $2 failed" >&2; return; }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# From JPEG files to trained steps on a CUDA card, and how much of the slower of step and data is reached; for PyTorch
-# with its own loader and with this project's: card_training.py.
+# Training from JPEG files on a CUDA card, and its speed relative to the slower of step and data pipeline. For PyTorch,
+# with its own loader and with this project's, see card_training.py.
 #
 #     RIDGELINE=build-cuda/ridgeline [MODELS="resnet50 alexnet_torchvision"] [BATCH=256] [STEPS=300] [COPIES=128]
 #       bench/peers/card_jpeg_to_trained.sh DIR
 #
-# DIR holds class folders of JPEGs; each file is listed COPIES times through links, so that an epoch is long. bf16, random
-# resized crops to 224, flips, plans chosen by time. The step alone is `bench step`, the data alone `dataset bench --raw`
-# in later epochs; of the training the median rate of its log lines counts, without the first two.
+# DIR has class folders of JPEGs; each file is linked COPIES times to make an epoch long. Uses bf16, random resized
+# crops to 224, flips, and execution plans chosen by time. The speed of the step is that of `bench step`, of the data
+# that of `dataset bench --raw` in later epochs, and of the training the median of its log lines without the first two.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 photos=$(realpath "${1:?the folder with class folders}")

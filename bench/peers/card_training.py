@@ -64,7 +64,7 @@ def on_card(batches):
             stepped = torch.cuda.Event()
             stepped.record()
             if before is not None:
-                before.synchronize()  # the host is a step ahead of the card, not more
+                before.synchronize()  # the host is at most one step ahead of the card
             before = stepped
             waiting.pop(0)
 
@@ -106,7 +106,7 @@ def torch_loader(data, size, workers):
 def our_loader(data, size, workers):
     from ridgeline.data import DataLoader
 
-    # Batches are lent: memory for those that are copied and used, and as many again that are made meanwhile.
+    # Batches are lent: memory for those being copied and used, and as many again for those being made.
     return DataLoader(data, size, shuffle=True, num_workers=workers, drop_last=True, pin_memory=True,
                       memory_limit=8 * size * 224 * 224 * 3 * 4)
 

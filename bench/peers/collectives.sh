@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# All-reduce between processes of this machine, in one run: ours over shared memory, ours over MPI beside OpenMPI's own,
-# PyTorch's over gloo.
+# Times all-reduce between processes of this machine in one run: ours over shared memory, ours over MPI and OpenMPI's
+# own, and PyTorch's over gloo.
 #
 #     [RIDGELINE_BUILD=build] [RIDGELINE_TORCH_PYTHON=...] bench/peers/collectives.sh [RANKS] [MILLIONS_OF_FLOATS] [ROUNDS]
 #
-# RIDGELINE_BUILD holds bench_collectives. Without mpirun, or without an interpreter that has torch, that row is left out.
+# RIDGELINE_BUILD is the folder of bench_collectives. Without mpirun, or an interpreter with torch, its row is left out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 ranks=${1:-2} millions=${2:-61.1} rounds=${3:-7}

@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
-# The whole comparison of the Python package with its peers, for docs/data.md and docs/python.md: loaders on all
-# workloads (PyTorch on PIL images and on tensors, DALI), and training in PyTorch with either loader. Some 15 minutes on
-# two cores that do nothing else.
+# Compares the Python package with other loaders, for docs/data.md and docs/python.md: all workloads with PyTorch (PIL
+# images and tensors) and DALI, and training in PyTorch with either loader. About 15 minutes on two idle cores.
 #
 #     RIDGELINE_TORCH_PYTHON=... [RIDGELINE_DALI_PYTHON=...] bench/peers/compare.sh DIR [OUT.md]
 #
-# DIR holds class folders of JPEGs. The newest wheel of scripts/wheel.sh for that Python is unpacked beside it and used.
-# Prints Markdown, and writes it to OUT.md where that is given. Exits with 1 where the loss curves of the two loaders
-# differ.
+# DIR has class folders of JPEGs. Uses the newest wheel of scripts/wheel.sh for that Python, unpacked next to it. Prints
+# Markdown and writes it to OUT.md, if given. Exits with 1 if the loss curves of the two loaders differ.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source bench/peers/keeping.sh

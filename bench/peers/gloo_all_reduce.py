@@ -30,7 +30,7 @@ def rank_main(rank, ranks, count, rounds, port):
             body()
             dist.barrier()
             times.append(1e3 * (time.perf_counter() - begin))
-        return statistics.median(times[1:])  # the first touches the pages
+        return statistics.median(times[1:])  # the first round touches the pages
 
     copy = median_ms(lambda: other.copy_(values))
     ms = median_ms(lambda: dist.all_reduce(values, dist.ReduceOp.MAX))

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# From JPEG files to trained steps: this engine and PyTorch on the same cores, and how much of what step and data allow
-# is reached. AlexNet (torchvision's), random resized crops to 224, flips. PyTorch's step is that of step.sh, with the
-# same malloc settings.
+# Training from JPEG files: this engine and PyTorch on the same cores, and how close each comes to the limit given by
+# its step and its data pipeline. AlexNet (torchvision's), random resized crops to 224, flips. PyTorch's step and malloc
+# settings are those of step.sh.
 #
 #     RIDGELINE_TORCH_PYTHON=... [RIDGELINE=build/ridgeline] [PRECISIONS="f32 bf16"] [BATCH=128] [STEPS=14]
 #       [ROUNDS=1] bench/peers/jpeg_to_trained.sh DIR
 #
-# DIR holds class folders of JPEGs; each file is listed COPIES (16) times through links, so that an epoch is long. Steps
-# from the third on count. PyTorch runs with its own loader, none, one and two workers, of which the best counts as the
-# peer, and with this project's where its interpreter has the package (scripts/wheel.sh). The limit is that of one step
-# and its data one after the other on all cores: 1 / (seconds of a step per image + seconds of the data per image), each
-# measured alone: `bench step` and `dataset bench --raw` in later epochs.
+# DIR has class folders of JPEGs; each file is linked COPIES (16) times to make an epoch long. Steps are timed from the
+# third on. PyTorch runs with its own loader with zero, one and two workers, of which the best counts, and with this
+# project's loader if its interpreter has the package (scripts/wheel.sh). The limit assumes that step and data run one
+# after the other on all cores: 1 / (step seconds per image + data seconds per image), measured separately by `bench
+# step` and `dataset bench --raw` in later epochs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source bench/peers/keeping.sh

@@ -1,7 +1,7 @@
 """The rows of loaders.sh as a table: images a second of each loader, the best of its runs, and ours over the others'.
 
-    python3 bench/peers/loader_table.py ROWS                         # for people
-    python3 bench/peers/loader_table.py ROWS --markdown [TRAINING]   # and what torch_training.py printed
+    python3 bench/peers/loader_table.py ROWS                         # readable names
+    python3 bench/peers/loader_table.py ROWS --markdown [TRAINING]   # and the output of torch_training.py
 
 A row is the JSON object of one run of loaders.py. A first epoch of ours, which makes the JPEG indices, and its later ones
 stand beside the other's later ones; others keep nothing from epoch to epoch. What failed is left out.

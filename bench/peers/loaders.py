@@ -31,11 +31,11 @@ PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "build" / "ridgeline"
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 BATCH = 128
 LOADERS = ("ridgeline", "engine", "torch", "torch-tensors", "dali")
-COMPUTED = ("computed", "tables")  # by Python alone
-JOINT = ("detection", "segmentation")  # pictures and what moves with them
-OTHERS = ("floats", "dicts", *JOINT, *COMPUTED)  # samples that are no pairs of picture and class
+COMPUTED = ("computed", "tables")  # computed by Python only
+JOINT = ("detection", "segmentation")  # images with boxes or masks
+OTHERS = ("floats", "dicts", *JOINT, *COMPUTED)  # samples other than image and class
 WORKLOADS = ("plain", "jitter", "randaug", "trivial", "blur", "eval", "cifar", *OTHERS)
-BATCHES = {"detection": 32, "segmentation": 32}  # all else has BATCH
+BATCHES = {"detection": 32, "segmentation": 32}  # the other workloads use BATCH
 
 
 def steps(workload, t, tensors):
@@ -95,7 +95,7 @@ class Joint:
         self.files = sorted(map(str, pathlib.Path(directory).glob("*/*")))
         self.kind, self.transform, self.encoded = kind, transform, encoded
         self.masks = pathlib.Path(directory).parent / "masks"
-        sizes = {}  # of the photos behind the links
+        sizes = {}  # sizes of the linked photos
         for file in map(os.path.realpath, self.files):
             if file not in sizes:
                 with Image.open(file) as image:
@@ -221,7 +221,7 @@ def torch(directory, workload, workers, tensors):
         data, _ = other_data(directory, workload, False)
     else:
         data = torchvision_data(directory, workload, tensors)
-    # One epoch that is long enough: workers are started once.
+    # One long epoch, so that workers are started only once.
     endless = torch.utils.data.RandomSampler(data, replacement=True, num_samples=10**7)
     loader = torch.utils.data.DataLoader(data, BATCHES.get(workload, BATCH), sampler=endless, num_workers=workers,
                                          drop_last=True, collate_fn=lists if workload == "detection" else None,
@@ -272,7 +272,7 @@ def main():
         first = count / (time.perf_counter() - begin)
     later = statistics.median(rate(batches, given.images) for _ in range(3))
     show(given, first, later)
-    os._exit(0)  # loaders with workers that never end
+    os._exit(0)  # ends loaders whose workers never end
 
 
 if __name__ == "__main__":

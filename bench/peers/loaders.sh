@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Python's data loaders side by side: this package, PyTorch with torchvision, DALI; and what Python costs.
+# Compares Python data loaders: this package, PyTorch with torchvision, and DALI; and measures the overhead of Python.
 #
 #     RIDGELINE_TORCH_PYTHON=... [RIDGELINE_DALI_PYTHON=...] bench/peers/loaders.sh DIR [WORKLOAD ...]
 #
-# DIR holds class folders of JPEGs; each file is listed COPIES (32) times through links, so that one epoch is long. The
-# workload cifar gets images of 32x32 made from them, segmentation masks of their sizes. WORKLOADs: all of loaders.py's by
-# default, or `samples`: what people have besides pictures and classes (plain floats detection segmentation dicts computed
-# tables, 5 minutes). The environment of RIDGELINE_TORCH_PYTHON has torch, torchvision, and this package from
-# scripts/wheel.sh. computed and tables are what Python computes, in processes on both sides. CORES (2): this package runs
-# on so many, PyTorch with half as many workers and with as many, of which the better counts. LESS=32 runs a 32nd of the
-# images, to see that all of it runs. build/ridgeline, where it is built, runs the graph of `plain` without Python.
+# DIR has class folders of JPEGs; each file is linked COPIES (32) times to make an epoch long. The workload cifar uses
+# 32x32 images made from them, segmentation masks of their sizes. WORKLOADs: by default all of loaders.py; `samples` is
+# the group of samples other than image and class (plain floats detection segmentation dicts computed tables, 5
+# minutes). The environment of RIDGELINE_TORCH_PYTHON needs torch, torchvision and this package from scripts/wheel.sh.
+# The workloads computed and tables are computed by Python, in processes on both sides. CORES (2): number of cores of
+# this package; PyTorch runs with half as many workers and with as many, of which the better counts. LESS=32 uses a 32nd
+# of the images, as a quick trial. build/ridgeline, if it is built, runs the graph of `plain` without Python.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 photos=$(realpath "${1:?the folder with class folders}")
@@ -37,7 +37,7 @@ for file in sorted(photos.glob("*/*")):
     small = work / "small" / file.parent.name / f"{file.stem}.png"
     image = Image.open(file).convert("RGB")
     image.resize((32, 32)).save(small)
-    # As a mask: regions, which the photo's brightness tells.
+    # Makes masks: regions by the brightness of the photo.
     image.convert("L").resize((24, 24)).point(lambda v: v // 16).resize(image.size, Image.NEAREST).save(
         work / "masks" / f"{file.stem}.png")
     for copy in range(copies):
@@ -51,7 +51,7 @@ one() {  # LOADER WORKLOAD WORKERS [IMAGES]
   local interpreter=$python directory=$work/photos
   [[ $1 == dali ]] && interpreter=$RIDGELINE_DALI_PYTHON
   [[ $2 == cifar ]] && directory=$work/small
-  rm -rf "$work/cache"  # JPEG indices of an earlier run would make its first epoch a later one
+  rm -rf "$work/cache"  # JPEG indices of an earlier run would speed up the first epoch
   XDG_CACHE_HOME=$work/cache taskset -c "0-$((cores - 1))" "$interpreter" bench/peers/loaders.py "$1" "$2" "$directory" --workers "$3" --images "$4" \
     2>"$work/error" | grep '^{' || { echo "$1 $2 failed:" >&2; tail -n 2 "$work/error" >&2; }
 }

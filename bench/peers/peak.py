@@ -17,7 +17,7 @@ def main():
     begin = time.perf_counter()
     child = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
     lines = child.stdout.read().splitlines()
-    _, status, usage = os.wait4(child.pid, 0)  # of this child alone, unlike RUSAGE_CHILDREN
+    _, status, usage = os.wait4(child.pid, 0)  # of only this child, unlike RUSAGE_CHILDREN
     wall, cpu = time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
     added = {"peak_mb": round(usage.ru_maxrss / 1024), "cpu_seconds": round(cpu, 2),
              "cpu_share": round(cpu / (len(os.sched_getaffinity(0)) * wall), 3)}

@@ -33,7 +33,7 @@ def torchvision(directory, threads, tensors):
         load = datasets.folder.pil_loader
         steps += [transforms.ToTensor()]
     data = datasets.ImageFolder(directory, transforms.Compose(steps + [transforms.Normalize(MEAN, STD)]), loader=load)
-    # One epoch that is long enough: workers are started once.
+    # One long epoch, so that workers are started only once.
     endless = torch.utils.data.RandomSampler(data, replacement=True, num_samples=10**7)
     loader = torch.utils.data.DataLoader(data, BATCH, sampler=endless, num_workers=threads, drop_last=True,
                                          prefetch_factor=2)
@@ -132,7 +132,7 @@ def main():
     print(json.dumps({"peer": options.peer, "threads": options.threads,
                       "images_per_second": round(statistics.median(rates), 1),
                       "least": round(min(rates), 1), "most": round(max(rates), 1)}), flush=True)
-    os._exit(0)  # loaders with workers that never end
+    os._exit(0)  # ends loaders whose workers never end
 
 
 if __name__ == "__main__":

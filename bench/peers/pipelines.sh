@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# The input pipeline of ImageNet training, this engine and others in turn on the same machine, and the ratios.
+# The input pipeline of ImageNet training: runs this engine and others alternately on the same machine and prints the
+# ratios.
 #
 #     RIDGELINE_TORCH_PYTHON=... RIDGELINE_DALI_PYTHON=... RIDGELINE_TF_PYTHON=... RIDGELINE_MINDSPORE_PYTHON=... \
 #       bench/peers/pipelines.sh DIR [CORES]
 #
-# DIR holds class folders of JPEGs (each file is listed six times through links, so that there is something to shuffle),
-# in all at least 256 links, two batches. Systems whose interpreter is not given are left out. CORES: "0" and then "0,1"
-# by default, as taskset takes them. IMAGES (1536) are timed three times in each peer. Ours runs three times one epoch
-# alone, for which it makes no JPEG indices; and three times five epochs, of which the first, which makes them, is not
-# timed. The two rates stand apart. Medians count, and nowhere start-up or the first batch.
+# DIR has class folders of JPEGs; each file is linked six times, in total at least 256 links, two batches. Systems whose
+# interpreter is not given are left out. CORES, as for taskset: by default "0" and then "0,1". Each other system is
+# timed three times on IMAGES (1536). Ours runs a single epoch three times, without JPEG indices, and five epochs three
+# times, of which the first, which makes the indices, is not timed; both rates are printed. Results are medians, without
+# start-up and the first batch.
 #
-# Large photos: three of 4032x2268 in a TFRecord, taken 50 times. PACKA is the folder of test data (HACKING.md).
+# Large photos: three of 4032x2268 from a TFRecord, repeated 50 times. PACKA is the folder of test data (HACKING.md).
 #
 #     python bench/peers/records_to_folders.py OUT \
 #       $(yes PACKA/tfrecord/mindspore-3-images/train-0000-of-0001.data | head -n 50)
@@ -31,7 +32,7 @@ for class in "$photos"/*/; do
   done
 done
 cat "$photos"/*/* >/dev/null  # into the page cache
-epoch=$((($(find "$work/photos" -type l | wc -l) + 127) / 128))  # batches; the last is one of the next epoch if short
+epoch=$((($(find "$work/photos" -type l | wc -l) + 127) / 128))  # batches, rounded up
 declare -A python=([torchvision-pil]=${RIDGELINE_TORCH_PYTHON:-} [torchvision-tensor]=${RIDGELINE_TORCH_PYTHON:-}
   [dali-antialias]=${RIDGELINE_DALI_PYTHON:-} [dali]=${RIDGELINE_DALI_PYTHON:-} [tf.data]=${RIDGELINE_TF_PYTHON:-}
   [mindspore]=${RIDGELINE_MINDSPORE_PYTHON:-})

@@ -27,7 +27,7 @@ from torch_unet import TorchUnet
 import ridgeline as rl
 
 CLASSES = 10
-WARM = 3  # steps that are not counted
+WARM = 3  # warm-up steps, not timed
 
 
 def models(size):
@@ -81,7 +81,7 @@ class Theirs:
     def __init__(self, net, images, labels, flags):
         self._device = torch.device(flags.device)
         self._net = net.to(self._device).to(memory_format=torch.channels_last).train()
-        self._images = torch.from_numpy(images).permute(0, 3, 1, 2).to(self._device)  # channels_last as it lies
+        self._images = torch.from_numpy(images).permute(0, 3, 1, 2).to(self._device)  # channels_last, contiguous
         self._labels = torch.from_numpy(labels).long().to(self._device)
         self._optimizer = torch.optim.SGD(self._net.parameters(), lr=1e-3, momentum=0.9)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Training over ranks of one core each, this engine and PyTorch's DistributedDataParallel over gloo in turn: images per
-# second of one rank and of RANKS, and the ratios of both.
+# Training on several ranks of one core each: runs this engine and PyTorch's DistributedDataParallel over gloo
+# alternately and prints images per second of one rank and of RANKS, and their ratios.
 #
 #     [RIDGELINE=build/ridgeline] RIDGELINE_TORCH_PYTHON=... [ROUNDS=3] [STEPS=7] bench/peers/ranks.sh [MODEL] [BATCH] [RANKS]
 #
-# By default alexnet_torchvision, 32 images a rank, 2 ranks. Medians over the steps behind the second one, then over the
-# rounds. It needs as many cores as ranks; rank i of both systems runs on core i.
+# By default alexnet_torchvision, 32 images per rank, 2 ranks. Results are medians over the steps after the second one,
+# then over the rounds. Needs as many cores as ranks; rank i of both systems runs on core i.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source bench/peers/keeping.sh

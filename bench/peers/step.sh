@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Training steps on random data: this engine and others in turn on the same machine, images a second and the largest
-# memory of each process, and the ratios.
+# Training steps on random data: runs this engine and others alternately on the same machine and prints images per
+# second, the peak memory of each process, and the ratios.
 #
 #     [RIDGELINE=build/ridgeline] [RIDGELINE_TORCH_PYTHON=...] [RIDGELINE_TF_PYTHON=...] [ROUNDS=3]
 #       [STEPS=7] [SYSTEMS="ridgeline torch tensorflow"] bench/peers/step.sh [CASE ...]
 #
-# A CASE is MODEL:BATCH:PRECISION (f32 or bf16), by default all of `cases` below; curve:MODEL:PRECISION stands for the
-# batches 1 to 256, and "curve" for AlexNet's in both precisions. SYSTEMS are those that run, by default all; with
-# torch-compiled among them (or COMPILED=1) PyTorch runs compiled, too, which needs a C++ compiler. TensorFlow runs
-# AlexNet alone. Interpreters that are not given are made in PEERS (default build/peers) by venv and pip, from PyPI, the
-# versions that docs/performance.md names. Of each system the best variant counts: medians of its rounds.
+# CASE: MODEL:BATCH:PRECISION (f32 or bf16); curve:MODEL:PRECISION for batches 1 to 256; "curve" for AlexNet in both
+# precisions; by default all of `cases` below. SYSTEMS: the systems to run, by default all; torch-compiled (or
+# COMPILED=1) also runs compiled PyTorch, which needs a C++ compiler. TensorFlow runs only AlexNet. Interpreters that
+# are not given are created in PEERS (default build/peers) with venv and pip, in the versions of docs/performance.md.
+# For each system the best variant counts, by the median of its rounds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source bench/peers/keeping.sh
@@ -31,7 +31,7 @@ for argument in "$@"; do
 done
 ((${#chosen[@]})) || chosen=("${cases[@]}")
 peers=${PEERS:-build/peers}
-environment() {  # NAME PACKAGE ...: an interpreter with the packages
+environment() {  # NAME PACKAGE ...: prints an interpreter that has the packages
   local python=$peers/$1/bin/python
   if [[ ! -x $python ]]; then
     python3 -m venv "$peers/$1" >&2
@@ -48,7 +48,7 @@ fi
 if runs tensorflow; then tensorflow=${RIDGELINE_TF_PYTHON:-$(environment tensorflow tensorflow-cpu==2.21.0)}; fi
 results=$(mktemp)
 trap 'rm -f "$results" "$results.error"' EXIT
-# One row: the case, the system, and what it printed.
+# Adds one row: the case, the system, and its output.
 one() {  # CASE SYSTEM COMMAND ...
   local row
   if row=$(python3 bench/peers/peak.py "${@:3}" 2>"$results.error" | grep '^{'); then

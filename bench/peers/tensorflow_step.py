@@ -18,7 +18,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy
 import tensorflow as tf
 
-# kernel, input channels, filters, stride, whether a pool follows
+# kernel size, input channels, filters, stride, whether a pool follows
 CONVOLUTIONS = [(11, 3, 64, 4, True), (5, 64, 192, 1, True), (3, 192, 384, 1, False), (3, 384, 256, 1, False),
                 (3, 256, 256, 1, True)]
 DENSE = [(9216, 4096), (4096, 4096), (4096, 1000)]

@@ -20,7 +20,7 @@ def move_to(processors):
     for thread in os.listdir("/proc/self/task"):
         try:
             os.sched_setaffinity(int(thread), processors)
-        except ProcessLookupError:  # it has ended
+        except ProcessLookupError:  # the loader has ended
             pass
 
 
@@ -48,7 +48,7 @@ def main():
         move_to([int(p) for p in processors.split(",")])
         torch.set_num_threads(int(threads))
         if case not in made:
-            made.clear()  # one model's memory at a time
+            made.clear()  # the memory of only one model at a time
             made[case] = training_step(model, int(batch), 1, precision)
         times = measured(made[case])
         ms = 1e3 * statistics.median(times)

@@ -58,7 +58,7 @@ def run(given):
     loader = DataLoader(train, given.batch_size, shuffle=not given.curve, drop_last=True, num_workers=given.workers,
                         persistent_workers=given.workers > 0)
     model = training_model(given.model, classes)
-    if given.curve:  # dropout draws from a generator that PyTorch's loader draws from, too
+    if given.curve:  # dropout uses the same random generator as PyTorch's loader
         for module in model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = 0.0
@@ -74,14 +74,14 @@ def run(given):
             images = torchvision.transforms.functional.normalize(images.float() / 255, MEAN, STD)
         losses.append(step(images, labels).item())
         seen += len(labels)
-        if len(losses) == 2:  # start-up and first allocations are not counted
+        if len(losses) == 2:  # without start-up and first allocations
             begin, seen = time.perf_counter(), 0
         if len(losses) == given.steps:
             break
     speed = seen / (time.perf_counter() - begin)
     print(json.dumps({"model": given.model, "loader": given.loader, "workers": given.workers, "curve": given.curve,
                       "images_per_second": round(speed, 1), "losses": losses}), flush=True)
-    os._exit(0)  # workers of a loader that was left in the middle
+    os._exit(0)  # ends workers of a loader that was not read to its end
 
 
 def child(given, **options):

@@ -10,7 +10,7 @@ import time
 import torch
 import torchvision
 
-# Ours by name -> torchvision's.
+# Our model names -> torchvision's.
 MODELS = {"alexnet_torchvision": "alexnet", "vgg11": "vgg11", "resnet18": "resnet18", "resnet50": "resnet50",
           "mobilenet_v2": "mobilenet_v2"}
 

@@ -99,7 +99,7 @@ def lightning_figures(printed, out):
 
 
 def lightning_arguments(data, out, epochs, side):
-    # It crops to 224, so the network is a small one.
+    # It crops to 224, so a small network is used.
     return ["fit", "--model.data_path", data, "--model.arch", "shufflenet_v2_x0_5", "--model.batch_size", "32",
             "--model.workers", "2", "--model.lr", "0.02", "--trainer.max_epochs", str(epochs),
             "--trainer.accelerator", "cpu", "--trainer.log_every_n_steps", "1",
@@ -136,7 +136,7 @@ def small_model(data, out, side):
     folder = f"{out}-model"
     transformers.ResNetForImageClassification(config).save_pretrained(folder)
     transformers.ViTImageProcessor(size={"height": side, "width": side}).save_pretrained(folder)
-    metric = pathlib.Path("accuracy")  # where `evaluate` looks first
+    metric = pathlib.Path("accuracy")  # where `evaluate` searches first
     metric.mkdir(exist_ok=True)
     (metric / "accuracy.py").write_text(ACCURACY)
     return folder
@@ -160,7 +160,7 @@ ADAPTED = {
     "from datasets import load_dataset": "from datasets import load_dataset; from ridgeline.data import adapters",
     "    trainer = Trainer(": "    trainer = adapters.hugging_face(Trainer)(",
 }
-IN_ENGINE = {  # the transforms go to the engine instead of the data set
+IN_ENGINE = {  # gives the transforms to the engine instead of the data set
     **ADAPTED,
     "    trainer = Trainer(": "    trainer = adapters.hugging_face(Trainer, image=data_args.image_column_name, "
                               "transform=_train_transforms, evaluation={'transform': _val_transforms})(",
@@ -216,7 +216,7 @@ def child(given):
     lines = trainer.variants.get(given.variant, {})
     source = changed(pathlib.Path(path).read_text(), lines, path)
     if lines:
-        import ridgeline.data  # noqa: F401  its import is not the trainer's time
+        import ridgeline.data  # noqa: F401  imported here, so that the trainer's time does not include it
     torch.manual_seed(3)
     sys.argv = [path, *trainer.arguments(given.data, given.out, given.epochs, given.side)]
     sys.path[0] = str(pathlib.Path(path).parent)

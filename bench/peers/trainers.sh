@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Other people's trainers from their own files, with their own loader and with this package's: losses, accuracies,
-# images/s beside each other.
+# Runs unmodified training scripts of other projects with their own loader and with this package's, and compares losses,
+# accuracies and images per second.
 #
 #     RIDGELINE_TORCH_PYTHON=... bench/peers/trainers.sh DATA CHECKOUTS [OPTIONS of trainers.py]
 #
-# DATA holds `train` and `val` (or `test`) with class folders of photos. CHECKOUTS holds folders vision, timm, lightning and
-# transformers with checkouts of those projects; what is not there is left out, and so is what lacks a package. The
-# interpreter's environment has torch, torchvision, this package, and for all of them timm's needs, lightning, torchmetrics,
-# jsonargparse[signatures], transformers, accelerate, datasets, evaluate, scikit-learn. Two cores, nothing is downloaded.
+# DATA has `train` and `val` (or `test`) with class folders of photos. CHECKOUTS has checkouts of the projects in the
+# folders vision, timm, lightning and transformers; missing ones are left out, and so are those that lack a package. The
+# interpreter needs torch, torchvision and this package; to run all projects also timm's dependencies, lightning,
+# torchmetrics, jsonargparse[signatures], transformers, accelerate, datasets, evaluate and scikit-learn. Uses two cores
+# and downloads nothing.
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 data=${1:?the folder with train and val}

@@ -33,7 +33,7 @@ void qemu_plugin_outs(const char* text);
 
 EXPORT int qemu_plugin_version = 1;
 
-/* Page numbers by open addressing; 0, which no program has, is an empty place. Room for 2 GiB. */
+/* A hash set of page numbers with open addressing; 0, which no program uses, is an empty slot. Room for 2 GiB. */
 enum { kPlaces = 1 << 20, kMostPages = kPlaces / 2 };
 static uint64_t places[kPlaces];
 static uint64_t instructions, pages, last_page;

@@ -15,9 +15,9 @@ import plan
 import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BATCH = 128  # of the data engine
+BATCH = 128  # settings of the data engine
 KEEPING = {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "17179869184",
-           "MALLOC_TOP_PAD_": "268435456"}  # bench/peers/keeping.sh tells why
+           "MALLOC_TOP_PAD_": "268435456"}  # bench/peers/keeping.sh says why
 
 
 def on_cores(count):
@@ -37,8 +37,8 @@ class Runner:
         self.ridgeline = os.environ.get("RIDGELINE", str(ROOT / "build/ridgeline"))
         self.python = os.environ.get("RIDGELINE_TORCH_PYTHON")
         self.server = None
-        self.known = {}  # (system, case, threads): milliseconds a step
-        self.data_seconds = {}  # system: of the last run
+        self.known = {}  # (system, case, threads): milliseconds per step
+        self.data_seconds = {}  # system: result of the last run
 
     def expected(self, work):
         """Seconds of a step, from what was measured with other numbers of threads; None: nothing was."""
@@ -48,7 +48,7 @@ class Runner:
 
     def seconds(self, work):
         """At least so long will it take."""
-        if work.kind == "data":  # as many images a thread each time
+        if work.kind == "data":  # the same number of images per thread each time
             return self.data_seconds.get(work.system, 4)
         step = self.expected(work)
         return 2 if step is None else 1.5 + 4 * step

@@ -5,7 +5,7 @@ import os
 
 CASES = ("alexnet_torchvision:128:f32", "alexnet_torchvision:128:bf16", "resnet50:32:f32", "resnet50:32:bf16")
 
-# Where memory lies on machines with several nodes: arguments of a numactl in front.
+# Memory placements on machines with several NUMA nodes, as arguments of numactl.
 SETTINGS = {
     "interleaved memory": {"numactl": "--interleave=all"},
     "one node": {"numactl": "--cpunodebind=0 --membind=0"},

@@ -1,6 +1,6 @@
 """The rows of bench/scaling.sh as a Markdown table and as curves in an SVG.
 
-    python3 bench/scaling/report.py DIR      # writes DIR/table.md and DIR/curve.svg again from its rows.jsonl
+    python3 bench/scaling/report.py DIR      # rewrites DIR/table.md and DIR/curve.svg from DIR/rows.jsonl
 """
 
 import json

@@ -1,7 +1,7 @@
 /*
  * bindings/c/ridgeline_types.h
  *
- * What the C interfaces of the data engine (ridgeline_data.h) and of inference (ridgeline_infer.h) have in common.
+ * Types shared by the C interfaces of the data engine (ridgeline_data.h) and of inference (ridgeline_infer.h).
  */
 #ifndef RIDGELINE_TYPES_H
 #define RIDGELINE_TYPES_H
@@ -15,11 +15,11 @@
 typedef enum ridgeline_status {
   RIDGELINE_OK = 0,
   RIDGELINE_END = 1,         /* no further batch */
-  RIDGELINE_TIMEOUT = 2,     /* no batch in time; ask again */
+  RIDGELINE_TIMEOUT = 2,     /* no batch within the timeout; call again */
   RIDGELINE_USAGE = 3,       /* a wrong argument, handle or graph */
   RIDGELINE_FAILURE = 4,     /* bad data, a missing file */
-  RIDGELINE_INTERNAL = 5,    /* a fault of the engine itself, or no memory */
-  RIDGELINE_UNREACHABLE = 6, /* a server that is away or refuses: tells nothing about the data, and may pass */
+  RIDGELINE_INTERNAL = 5,    /* a bug of the engine, or out of memory */
+  RIDGELINE_UNREACHABLE = 6, /* a server cannot be reached or refuses; may be temporary, the data need not be bad */
   RIDGELINE_STATUS_IS_INT = 0x7fffffff
 } ridgeline_status;
 

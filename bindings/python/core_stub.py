@@ -25,7 +25,7 @@ def exceptions(module):
         yield f'class {kind.__name__}({bases}):\n    """{kind.__doc__}"""\n'
 
 
-# Of the containers that C++ names without what they hold; strict checkers ask for it.
+# Containers to which C++ gives no element type; strict type checkers need one.
 ARGUMENTS = {"dict": "[Any, Any]", "list": "[Any]", "tuple": "[Any, ...]", "os.PathLike": "[Any]"}
 
 

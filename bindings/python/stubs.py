@@ -41,7 +41,7 @@ def stub_of(f, generated):
 def stub_of_data(core):
     generated = load("_generated", HERE / "_generated.py")
     functions = generated.functions(core)
-    # Imports of the package's own file are what it shows besides.
+    # Also exports what the package's own file imports.
     tree = ast.parse((HERE / "__init__.py").read_text(encoding="utf-8"))
     shown = []
     for node in tree.body:
@@ -64,14 +64,14 @@ def stub_of_data(core):
     ]
     for f in functions:
         stub = stub_of(f, generated)
-        if f.name == "Normalize":  # the one function with another beside it
+        if f.name == "Normalize":  # the only function that has a second one
             method = stub.replace("def Normalize(", "def __call__(self, ").replace("\n", "\n    ")
             stub = f"class _Normalize:\n    def imagenet(self) -> Transform: ...\n    {method}\nNormalize: _Normalize\n"
         text.append(stub)
     return "\n".join(text)
 
 
-# What the modules that are made of tables show besides: the functions that they hold, and names of the extension.
+# Other public names of modules that are generated from tables: their functions and names of the extension.
 IMPORTS = {
     "graph/__init__": "from collections.abc import Sequence\n\nfrom .._core import Graph as Graph, Value as Value\n"
                       "from ._function import (Function as Function, Gradient as Gradient, function as function,\n"
@@ -99,7 +99,7 @@ def stub_of_tables(module, package):
 
 
 def main(extension, folder):
-    sys.path.insert(0, str(pathlib.Path(extension).parent.parent))  # the package that the build has put together
+    sys.path.insert(0, str(pathlib.Path(extension).parent.parent))  # the package in the build folder
     package = importlib.import_module("ridgeline")
     importlib.import_module("ridgeline._tables")
     stubs = {"data/__init__": stub_of_data(package._core)}

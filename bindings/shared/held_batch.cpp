@@ -14,7 +14,7 @@ HeldBatch::HeldBatch(data::Batch batch, std::shared_ptr<std::atomic<int>> lent, 
   columns_.reserve(schema_.size());
   for (data::Column& column : schema_) {
     columns_.push_back(batch.column(column.name));
-    column.shape = columns_.back().shape();  // of this batch, which may be shorter than others
+    column.shape = columns_.back().shape();  // of this batch, which may have fewer rows than others
   }
   rows_ = batch.rows();
   samples_ = batch.samples();

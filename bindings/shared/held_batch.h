@@ -1,8 +1,8 @@
 // bindings/shared/held_batch.h
 //
-// One batch in the hands of another language: lent, or a copy. A lent one keeps its slot until the last reference is
-// gone; where many are kept, later ones are copies, so that the run goes on. May be dropped by any thread. After a fork
-// the child reads what it holds and gives nothing back: the slot is the parent's.
+// A batch that another language holds: lent by the iterator, or a copy. A lent batch keeps its slot until the last
+// reference is dropped. If many are held, later ones are copies, so that the iterator does not run out of slots. Any
+// thread may drop it. After a fork the child can read it but does not return the slot, which belongs to the parent.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +20,8 @@ namespace ridgeline::bindings {
 
 class HeldBatch {
  public:
-  // lent: how many batches of the run are lent now; beyond most_lent this one is a copy. `memory` (or null) owns the
-  // slots and lives as long as one of them is lent.
+  // lent: number of batches that are lent now; beyond most_lent this batch is a copy. `memory` (or null) owns the slots
+  // and lives as long as one of them is lent.
   HeldBatch(data::Batch batch, std::shared_ptr<std::atomic<int>> lent, int most_lent,
             std::shared_ptr<data::BatchAllocator> memory);
   ~HeldBatch();
@@ -29,7 +29,7 @@ class HeldBatch {
   HeldBatch& operator=(const HeldBatch&) = delete;
 
   const data::Schema& schema() const { return schema_; }
-  // A usage Error that names the columns where there is none of that name.
+  // A usage Error that lists the columns if there is none of that name.
   const Tensor& column(const std::string& name) const;
   const Tensor& column(std::size_t index) const { return columns_.at(index); }
   std::int64_t rows() const { return rows_; }

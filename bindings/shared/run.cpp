@@ -33,7 +33,7 @@ Run::Came Run::next(std::chrono::milliseconds limit, std::shared_ptr<HeldBatch>&
   if (!turn || !running().wait_for(left())) return Came::nothing;
   std::optional<data::Batch> made = running().next();
   if (!made) return Came::end;
-  // Two slots stay with the workers.
+  // Two slots are kept for the workers.
   const auto slots = static_cast<int>(running().slots());
   batch = std::make_shared<HeldBatch>(*std::move(made), lent_, slots < 2 ? 0 : std::max(1, slots - 2), memory_);
   return Came::batch;
@@ -41,7 +41,7 @@ Run::Came Run::next(std::chrono::milliseconds limit, std::shared_ptr<HeldBatch>&
 
 void Run::close() {
   if (!of_this_process()) {
-    iterator_.release();  // NOLINT: leaked on purpose, its threads are the parent's
+    iterator_.release();  // NOLINT: leaked on purpose, since its threads exist only in the parent
     if (memory_) new std::shared_ptr<data::BatchAllocator>(std::move(memory_));
     return;
   }

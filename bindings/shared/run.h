@@ -1,8 +1,7 @@
 // bindings/shared/run.h
 //
-// The run behind an iterator of another language. Owns the engine's iterator; calls from several threads take turns.
-// After a fork the child has none of the workers: what it asks is an Error, and its end leaks the run instead of taking
-// it apart.
+// The engine's iterator behind an iterator of another language. Owns it and serialises calls of several threads. After
+// a fork the child has no workers: its calls are Errors, and it leaks the iterator instead of destroying it.
 #pragma once
 
 #include <sys/types.h>
@@ -18,24 +17,23 @@
 
 namespace ridgeline::bindings {
 
-// Of all runs. Warnings go to standard error, also while the process ends.
+// The log of all runs. Warnings go to standard error, also during process exit.
 Log& log();
 
 class Run {
  public:
-  // `memory` is the allocator of the slots, or null for ordinary memory; options.allocator and options.log are set
-  // here.
+  // `memory` is the allocator of the slots, or null for ordinary memory. Sets options.allocator and options.log.
   Run(const data::Dataset& dataset, data::IteratorOptions options, std::shared_ptr<data::BatchAllocator> memory = {});
   ~Run() { close(); }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   enum class Came { batch, end, nothing };
-  // Waits for the next batch up to `limit`; other calls on the run wait for that long at most, and then go before
-  // another next.
+  // Waits for the next batch, but not longer than `limit`. Other calls wait at most that long, and come before the next
+  // call of next.
   Came next(std::chrono::milliseconds limit, std::shared_ptr<HeldBatch>& batch);
 
-  // f(data::Iterator&).
+  // Calls f(data::Iterator&).
   template <class F>
   auto with(F&& f) const {
     check_process();
@@ -43,7 +41,7 @@ class Run {
     return f(running());
   }
 
-  // Stops the workers; batches stay valid. What comes after is an Error.
+  // Stops the workers; batches stay valid. Later calls are Errors.
   void close();
   bool of_this_process() const;
 

@@ -2,7 +2,7 @@
 
 namespace ridgeline::bindings {
 
-// Every member is named, so that one more in the struct does not compile before it is shown.
+// Binds every member, so that a new member does not compile until it is added here.
 
 Statistics statistics_of(const data::StageStats& stage) {
   const auto& [name, busy_seconds, samples, bytes] = stage;

@@ -1,6 +1,6 @@
 // bindings/shared/statistics.h
 //
-// The statistics of a run as names and values: the one list that every language shows.
+// The statistics of a run as names and values, the same list for all languages.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Statistic {
 using Statistics = std::vector<Statistic>;
 
 Statistics statistics_of(const data::StageStats& stage);
-// All but the stages.
+// All except those of the stages.
 Statistics statistics_of(const data::RunStats& stats);
 
 }  // namespace ridgeline::bindings

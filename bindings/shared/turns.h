@@ -1,8 +1,7 @@
 // bindings/shared/turns.h
 //
-// The right to use what only one thread may use at a time, for two kinds of callers: those who are soon done, and those
-// who hold it long and come again at once (a loop that waits for batches). The former never wait for more than one turn
-// of the latter.
+// A lock for two kinds of callers: short calls, and long ones that are repeated at once (a loop that waits for
+// batches). A short call never waits for more than one long call.
 #pragma once
 
 #include <chrono>
@@ -13,7 +12,7 @@ namespace ridgeline::bindings {
 
 class Turns {
  public:
-  // A turn, from its making to its end; false if it did not come in time.
+  // Holds the lock during its lifetime; false if it was not obtained in time.
   class Turn {
    public:
     explicit Turn(Turns* turns) : turns_(turns) {}
@@ -55,7 +54,7 @@ class Turns {
   std::mutex mutex_;
   std::condition_variable free_;
   bool taken_ = false;
-  int waiting_ = 0;  // for a short turn
+  int waiting_ = 0;  // short calls that wait
 };
 
 }  // namespace ridgeline::bindings

@@ -46,7 +46,7 @@ nlohmann::json parts_json(const train::StepBench& bench) {
   return parts;
 }
 
-// Every launch of the profiled step, in the plan's order.
+// Every launch of the profiled step, in the order of the plan.
 nlohmann::json launches_json(const train::StepBench& bench) {
   const std::vector<double> gaps = gaps_before(bench.launches);
   nlohmann::json all = nlohmann::json::array();
@@ -67,7 +67,7 @@ nlohmann::json launches_json(const train::StepBench& bench) {
   return all;
 }
 
-// Of each region between two barriers: how many items, its share of the launch, and how long a team takes for it.
+// For each region between two barriers: number of items, share of the launch, and how evenly the items divide.
 nlohmann::json regions_json(const LaunchReport& launch, const LaunchBalance& balance, int threads) {
   nlohmann::json regions = nlohmann::json::array();
   for (const TeamRegion& region : launch.work.regions) {
@@ -136,7 +136,7 @@ void print_balance(const train::Recipe& recipe, const std::string& precision, co
   if (json) fmt::print("{}\n", object.dump());
 }
 
-// Short names of the modes that the benchmark is mostly run in.
+// The precision mode of a short name, for the modes that benchmarks mostly use.
 std::string mode_behind(const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> kShort[] = {{"f32", "must_keep_origin_dtype"},
                                                                       {"fp32", "must_keep_origin_dtype"},
@@ -158,8 +158,8 @@ std::string mode_behind(const std::string& name) {
 }  // namespace
 
 int bench_command(const Words& words) {
-  Command app("time the compiled step against the machine's limit", "bench");
-  Command& step = app.subcommand("step", "one training step on random data");
+  Command app("time a compiled training step and compare it with the machine's limits", "bench");
+  Command& step = app.subcommand("step", "time one training step on random data");
   train::RecipeArguments arguments;
   train::Recipe& recipe = arguments.recipe;
   recipe.model = "alexnet_torchvision";
@@ -175,15 +175,17 @@ int bench_command(const Words& words) {
       {"model", "batch_size", "image_size", "num_classes", "fp16_compute", "intra_op_parallelism_threads",
        "inter_op_parallelism_threads", "log", "device", "allow_soft_placement", "log_device_placement",
        "reproducibility", "op_select_implmode", "fp32_compute", "tune", "fusion", "disable_pass", "memory_limit"});
-  step.option("--precision", precision, "f32, bf16 or f16 (mixed, by the op lists), or a name of precision_mode");
-  step.option("--steps", steps, "timed steps; the median is printed");
+  step.option("--precision", precision,
+              "f32, bf16 or f16 (mixed precision by the op lists), or a value of --precision_mode");
+  step.option("--steps", steps, "number of timed steps; the median is printed");
   step.flag("--json", json, "print one JSON object");
-  step.flag("--layers", layers, "print every launch of 0.05 ms or more; with --json all of them");
-  step.flag("--parts", parts, "print what each kind of op takes beside the machine's limit, and the largest gaps");
-  step.flag("--fusions", fusions, "print the launches and bytes of the step without each pass that merges ops");
+  step.flag("--layers", layers, "print launches of 0.05 ms or more; with --json all launches");
+  step.flag("--parts", parts,
+            "print the time of each kind of op, its limit on this machine, and the largest differences");
+  step.flag("--fusions", fusions, "for each fusion pass, print the launches and bytes of the step without it");
   step.option("--balance", balance,
-              "instead of timing it, print how the step divides among teams of so many threads, which the machine need "
-              "not have: 16, or 4,16,64; with --json efficiency_bound is the first team's");
+              "instead of timing, print how evenly the step divides over this many threads, also more than the machine "
+              "has: 16, or 4,16,64; efficiency_bound of --json is for the first number");
   if (!app.parse(words)) return 0;
   recipe.precision.mode = mode_behind(precision);
   train::check(recipe);

@@ -4,19 +4,19 @@ namespace ridgeline::cli {
 
 std::span<const CommandEntry> command_table() {
   static constexpr CommandEntry kTable[] = {
-      {"train", "train a model, and continue where an earlier run of the same --log_dir stopped", train_command},
-      {"evaluate", "accuracy and loss of checkpoints on the validation part", evaluate_command},
-      {"predict", "the most probable classes of image files", predict_command},
-      {"export", "a trained model as one file that needs nothing else", export_command},
-      {"dataset", "make, inspect, preview, pack data sets; show and time pipelines", dataset_command},
-      {"graph", "show, check, run and time a step graph from a file", graph_command},
-      {"info", "models, machine, checkpoints", info_command},
-      {"experiment", "vary one thing between trainings and compare them in a report", experiment_command},
-      {"report", "runs side by side: one page with tables and curves", report_command},
-      {"launch", "start a process for each device, with ranks, cores and folders", launch_command},
-      {"doctor", "what costs accuracy: checks of a set-up, two computations of a step side by side", doctor_command},
-      {"plan", "what a step measured here would take on clusters that are not", plan_command},
-      {"bench", "time the compiled step against the machine's limit", bench_command},
+      {"train", "train a model, or resume the run of the same --log_dir", train_command},
+      {"evaluate", "compute accuracy and loss of checkpoints on the validation split", evaluate_command},
+      {"predict", "print the most probable classes of image files", predict_command},
+      {"export", "write a trained model into one self-contained file", export_command},
+      {"dataset", "make, inspect, preview and pack data sets; show and time data pipelines", dataset_command},
+      {"graph", "show, check, run or time a computation graph from a file", graph_command},
+      {"info", "show the machine, the built-in models, devices, or the contents of model files", info_command},
+      {"experiment", "run trainings that differ in one setting and compare them in a report", experiment_command},
+      {"report", "compare finished runs on one page with tables and curves", report_command},
+      {"launch", "start a training on several devices, one process each", launch_command},
+      {"doctor", "find out why accuracy is low: check a set-up, compare two computations of a step", doctor_command},
+      {"plan", "estimate the time of a measured step on clusters of machines", plan_command},
+      {"bench", "time a compiled training step and compare it with the machine's limits", bench_command},
   };
   return kTable;
 }

@@ -17,8 +17,8 @@
 namespace ridgeline::cli {
 namespace {
 
-// Iterator settings that a flag has under another name, and those without a flag here, because the graph's flags or the
-// recipe's bad samples set them, or a bench does not need them.
+// Iterator settings whose flag has another name, and settings without a flag of their own (""): flags of the graph or
+// for bad samples set them, or a bench does not need them.
 struct OtherFlag {
   std::string_view setting, flag;
 };
@@ -37,19 +37,19 @@ std::string flag_of(const data::IteratorSetting& setting) {
   return std::string(setting.name);
 }
 
-// The flag's text for a setting.
+// A setting and the value that its flag sets.
 struct SettingFlag {
   const data::IteratorSetting* setting = nullptr;
   data::Value value;
 };
-// Values of optional texts: absent, and empty.
+// Flag values for an optional text: absent, and empty.
 constexpr const char *kAbsent = "auto", *kEmpty = "none";
 
 struct BenchFlags {
   PipelineFlags pipeline;
-  train::RecipeArguments arguments;  // of it, what a bad sample does
+  train::RecipeArguments arguments;  // only its options for bad samples are used
   data::BenchOptions options;
-  std::deque<SettingFlag> settings;  // whose places stay
+  std::deque<SettingFlag> settings;  // a deque: the parser keeps pointers to elements
   bool json = false;
 };
 
@@ -125,7 +125,7 @@ void print_json(const data::BenchReport& r) {
 void print_table(const data::BenchReport& r) {
   fmt::print("{:.1f} images/s: {} images in {} batches in {:.3f} s, {}\n", r.images_per_second, r.samples, r.batches,
              r.seconds,
-             r.workers == 0   ? "pulled by the consumer"
+             r.workers == 0   ? "without worker threads"
              : r.workers == 1 ? "1 worker"
                               : fmt::format("{} workers", r.workers));
   fmt::print("{}", r.stats.to_string());
@@ -170,12 +170,11 @@ int run_bench(const Command& app, const BenchFlags& flags) {
 DatasetTool add_dataset_bench(Command& dataset) {
   auto flags = std::make_shared<BenchFlags>();
   Command& app = dataset.subcommand(
-      "bench", "time the data engine alone: by default random resized crop, flip, normalise, as in training");
+      "bench", "time the data pipeline alone, by default that of a training: random resized crop, flip, normalise");
   add_setting_flags(app, *flags);
   app.option("--warmup", flags->options.warmup,
-             "batches before the clock starts; 0: the whole run is timed, its start included");
-  app.flag("--hash", flags->options.hash,
-           "SHA-256 over all columns of all batches; its time counts, so do not compare speeds with it");
+             "number of batches before the timing starts; 0: time the whole run, including its start");
+  app.flag("--hash", flags->options.hash, "print a SHA-256 hash of all batches; hashing is part of the measured time");
   app.flag("--json", flags->json, "print one JSON object");
   add_pipeline_flags(app, flags->pipeline);
   add_recipe_flags(app, flags->arguments, {"bad_samples", "bad_sample_budget", "quarantine"}, "Bad samples");

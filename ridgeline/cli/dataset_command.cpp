@@ -23,7 +23,7 @@ data::Progress counter(const char* what) {
 }
 
 int dataset_command(const Words& words) {
-  Command app("make data sets, look at them and at data graphs, time the data engine", "dataset");
+  Command app("make, inspect, preview and pack data sets; show and time data pipelines", "dataset");
   const std::vector<DatasetTool> tools{add_dataset_make(app),  add_dataset_inspect(app), add_dataset_preview(app),
                                        add_dataset_show(app),  add_dataset_bench(app),   add_dataset_pack(app),
                                        add_dataset_export(app)};

@@ -29,9 +29,9 @@ DatasetTool add_dataset_export(Command& dataset) {
   auto flags = std::make_shared<ExportFlags>();
   Command& app = dataset.subcommand(
       "export-json",
-      "write the data graph of the training or evaluation pipeline, to change it and give it to --graph");
+      "write the data graph of the training or evaluation pipeline as JSON, for --graph of the other commands");
   add_pipeline_flags(app, flags->pipeline, {.graph = false});
-  app.option("--out", flags->out, "file to write; standard output if not given");
+  app.option("--out", flags->out, "file to write; default: standard output");
   return {&app, [&app, flags] { return run_export(app, *flags); }};
 }
 

@@ -185,18 +185,17 @@ int run_inspect(const InspectFlags& flags) {
 DatasetTool add_dataset_inspect(Command& dataset) {
   auto flags = std::make_shared<InspectFlags>();
   Command& app = dataset.subcommand(
-      "inspect", "what a data directory holds, and what is broken in it; exit code 1 if something is");
-  app.option(
-         "--data_dir", flags->data_dir,
-         "records (train-*, validation-*, *.tfrecord), class folders (train/<class>/*, val/<class>/*, test/<class>/*, "
-         "or <class>/* alone), packed files (*.ridge)")
+      "inspect", "list what a data set folder contains and which images are broken; exit code 1 if any is");
+  app.option("--data_dir", flags->data_dir,
+             "data set folder: TFRecords (train-*, validation-*, *.tfrecord), class folders (train/<class>/*, "
+             "val/<class>/*, test/<class>/*, or <class>/* alone) or packed files (*.ridge)")
       .required();
-  app.option("--split", flags->options.split, "train, val, test or all");
-  app.flag("--deep", flags->options.deep, "decode every image instead of reading headers");
+  app.option("--split", flags->options.split, "split to inspect: train, val, test or all");
+  app.flag("--deep", flags->options.deep, "decode every image instead of reading only headers");
   app.option("--workers", flags->options.workers, "threads; 0: one per core");
-  app.option(
-      "--list", flags->list,
-      "file that gets all broken places, one a line: place, tab, reason; newlines and the like in names are escaped");
+  app.option("--list", flags->list,
+             "write all broken images to this file, one per line: place, tab, reason; control characters in names are "
+             "escaped");
   app.flag("--json", flags->json, "print one JSON object");
   return {&app, [flags] { return run_inspect(*flags); }};
 }

@@ -14,7 +14,7 @@ int draw_shapes(const std::string& out, data::MakeShapesOptions options) {
   options.progress = counter("drawing");
   const data::MakeShapesReport report = data::make_shapes(out, options);
   if (report.already_there) {
-    std::printf("%s already holds this data set\n", printable(out).c_str());
+    std::printf("%s already contains this data set\n", printable(out).c_str());
   } else {
     std::printf("%lld JPEGs drawn into %s\n", static_cast<long long>(report.written), printable(out).c_str());
   }
@@ -45,20 +45,22 @@ struct MakeFlags {
 DatasetTool add_dataset_make(Command& dataset) {
   auto flags = std::make_shared<MakeFlags>();
   Command& make = dataset.subcommand("make", "make a data set");
-  Command& shapes = make.subcommand("shapes", "draw the embedded data set: ten classes of shapes, JPEG class folders");
-  shapes.option("--out", flags->out, "folder to make").required();
-  shapes.option("--seed", flags->shapes.seed, "another seed, other pictures");
-  shapes.option("--train", flags->shapes.train, "training images");
-  shapes.option("--val", flags->shapes.val, "validation images");
-  Command& records = make.subcommand("tfrecord", "pack class folders into sharded slim ImageNet TFRecords");
+  Command& shapes =
+      make.subcommand("shapes", "draw a small data set: ten classes of shapes, as JPEG files in class folders");
+  shapes.option("--out", flags->out, "folder to write").required();
+  shapes.option("--seed", flags->shapes.seed, "seed of the images");
+  shapes.option("--train", flags->shapes.train, "number of training images");
+  shapes.option("--val", flags->shapes.val, "number of validation images");
+  Command& records =
+      make.subcommand("tfrecord", "pack class folders into sharded TFRecords in the format of TF-Slim's ImageNet");
   records
       .option("--from", flags->from,
-              "folder with train/<class>/*, and val/<class>/* if there is a validation part; or with <class>/* alone")
+              "folder with train/<class>/* and optionally val/<class>/*, or with <class>/* alone")
       .required();
-  records.option("--out", flags->out, "folder for the shards").required();
-  records.option("--train_shards", flags->records.train_shards, "0: one per 64 MiB");
-  records.option("--validation_shards", flags->records.validation_shards, "0: one per 64 MiB");
-  records.option("--seed", flags->records.seed, "of the order of the training records");
+  records.option("--out", flags->out, "folder to write the shards to").required();
+  records.option("--train_shards", flags->records.train_shards, "number of shards; 0: one per 64 MiB");
+  records.option("--validation_shards", flags->records.validation_shards, "number of shards; 0: one per 64 MiB");
+  records.option("--seed", flags->records.seed, "seed of the order of the training records");
   return {&make, [flags, &shapes] {
             if (shapes.called()) return draw_shapes(flags->out, flags->shapes);
             return pack_records(flags->from, flags->out, flags->records);

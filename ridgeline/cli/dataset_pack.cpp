@@ -20,11 +20,11 @@ struct PackFlags {
 int run_pack(const Command& app, const PackFlags& flags) {
   data::PackOptions options = flags.options;
   if (options.short_side == 0 && app.given("--quality"))
-    throw Error("--quality has no effect without --short_side: images are stored as they are", ErrorKind::usage);
+    throw Error("--quality has no effect without --short_side: images are stored unchanged", ErrorKind::usage);
   if (options.short_side == 0 && app.given("--exif_orientation")) {
     throw Error(
-        "--exif_orientation has no effect without --short_side: images are stored as they are, and training "
-        "turns them (train --exif_orientation=apply)",
+        "--exif_orientation has no effect without --short_side: images are stored unchanged; train "
+        "--exif_orientation=apply rotates them",
         ErrorKind::usage);
   }
   train::check_exif_orientation(flags.exif_orientation);
@@ -36,12 +36,12 @@ int run_pack(const Command& app, const PackFlags& flags) {
   for (const data::UnreadableImage& image : report.unreadable)
     fmt::print(stderr, "left out {}: {}\n", printable(image.file), printable(image.reason));
   if (report.objects_dropped > 0)
-    fmt::print(stderr, "note: {} records have bounding boxes, which are not stored: crops will not mind them\n",
+    fmt::print(stderr, "note: {} records have bounding boxes, which are not stored: crops will not use them\n",
                report.objects_dropped);
   if (report.orientations_dropped > 0)
     fmt::print(stderr,
-               "note: {} resized images lay or were mirrored, as their Exif said, which is not stored "
-               "(--exif_orientation=apply turns them)\n",
+               "note: {} resized images have an Exif orientation, which is not stored (--exif_orientation=apply "
+               "rotates and mirrors them)\n",
                report.orientations_dropped);
   fmt::print("{}: {} images, {} of them resized, {:.1f} MB of {:.1f} MB{}\n", printable(flags.out), report.records,
              report.resized, static_cast<double>(report.bytes_out) / 1e6, static_cast<double>(report.bytes_in) / 1e6,
@@ -54,23 +54,28 @@ int run_pack(const Command& app, const PackFlags& flags) {
 DatasetTool add_dataset_pack(Command& dataset) {
   auto flags = std::make_shared<PackFlags>();
   Command& app = dataset.subcommand(
-      "pack", "pack images and labels into one file, as they are or smaller; broken images are left out and named");
+      "pack", "pack images and labels into one file, unchanged or made smaller; broken images are listed and left out");
   app.option("--data_dir", flags->data_dir,
-             "records (train-*, validation-*) or class folders (train/<class>/*, val/<class>/*, or <class>/* alone)")
+             "data set folder: TFRecords (train-*, validation-*) or class folders (train/<class>/*, val/<class>/*, or "
+             "<class>/* alone)")
       .required();
-  app.option("--out", flags->out, "file to write: train.ridge, val.ridge or another name in .ridge").required();
-  app.option("--split", flags->options.split, "train, val or test; the training part if not given");
+  app.option("--out", flags->out, "file to write: train.ridge, val.ridge or another name that ends in .ridge")
+      .required();
+  app.option("--split", flags->options.split, "split to pack: train, val or test; default: train");
   app.option("--short_side", flags->options.short_side,
-             "images whose shorter side is longer are resized to this and stored as JPEG; 0: all as they are");
-  app.option("--quality", flags->options.quality, "of those JPEGs, 1 to 100");
+             "resize images with a longer shorter side to this many pixels on that side and store them as JPEG; 0: "
+             "store all unchanged");
+  app.option("--quality", flags->options.quality, "with --short_side: JPEG quality of resized images, 1 to 100");
   app.option("--exif_orientation", flags->exif_orientation,
-             "apply: of those JPEGs, turn what a camera stored lying or mirrored; ignore");
-  app.option("--label_base", flags->label_base, "what record labels start from: auto, 0 or 1");
-  app.option("--label_field", flags->options.source.label_field,
-             "of tar archives, what holds the class: auto, a field, FIELD:KEY of a JSON object, / for folders");
-  app.option("--num_classes", flags->options.source.num_classes, "record labels outside are errors; 0: not checked");
+             "with --short_side: rotate and mirror resized images as their Exif orientation says: apply or ignore");
+  app.option("--label_base", flags->label_base, "label of the first class in records: 0, 1 or auto (detected)");
+  app.option(
+      "--label_field", flags->options.source.label_field,
+      "tar archives: where the class is: a field such as cls, FIELD:KEY of a JSON object, / for folder names, or auto");
+  app.option("--num_classes", flags->options.source.num_classes,
+             "number of classes; larger labels in records are errors; 0: not checked");
   app.boolean("--allow_missing_shards", flags->options.source.allow_missing_shards,
-              "read record files of which shards are missing or empty");
+              "accept record files of which shards are missing or empty");
   app.option("--workers", flags->options.workers, "threads; 0: one per core");
   return {&app, [&app, flags] { return run_pack(app, *flags); }};
 }

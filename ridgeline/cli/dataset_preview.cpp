@@ -38,7 +38,7 @@ int run_preview(const Command& app, const PreviewFlags& flags) {
   }
   fmt::print("{}: {} samples from {} of epoch {}, {} x {} pixels{}{}\n", printable(flags.out), preview.cells.size(),
              flags.options.start, flags.options.epoch, preview.sheet.width(), preview.sheet.height(),
-             preview.stretched ? ", each stretched to its own range" : "",
+             preview.stretched ? ", each scaled to its own range of values" : "",
              broken > 0 ? fmt::format(", {} broken", broken) : "");
   return 0;
 }
@@ -47,13 +47,13 @@ int run_preview(const Command& app, const PreviewFlags& flags) {
 
 DatasetTool add_dataset_preview(Command& dataset) {
   auto flags = std::make_shared<PreviewFlags>();
-  Command& app = dataset.subcommand("preview", "draw a contact sheet of augmented samples, as training sees them");
-  app.option("--out", flags->out, "picture to write, .png or .jpg").required();
-  app.option("--rows", flags->options.rows, "of the sheet");
-  app.option("--columns", flags->options.columns, "of the sheet");
-  app.option("--epoch", flags->options.epoch, "other epochs, other order and augmentation");
-  app.option("--start", flags->options.start, "the first sample's place in the order of the epoch");
-  app.flag("--original", flags->options.original, "the undistorted image left of each sample");
+  Command& app = dataset.subcommand("preview", "draw a contact sheet of augmented samples, as training gets them");
+  app.option("--out", flags->out, "image file to write, .png or .jpg").required();
+  app.option("--rows", flags->options.rows, "of the contact sheet");
+  app.option("--columns", flags->options.columns, "of the contact sheet");
+  app.option("--epoch", flags->options.epoch, "epoch whose order and augmentation are drawn, from 0");
+  app.option("--start", flags->options.start, "position of the first sample in the epoch, from 0");
+  app.flag("--original", flags->options.original, "also draw the original image to the left of each sample");
   add_pipeline_flags(app, flags->pipeline, {.batch_size = false});
   return {&app, [&app, flags] { return run_preview(app, *flags); }};
 }

@@ -33,7 +33,8 @@ struct ShowFlags {
 
 void check(const Command& app, const ShowFlags& flags) {
   if ((flags.before && flags.after) || (flags.json && flags.minddata))
-    throw Error("dataset show: give one of --before and --after, and one of --json and --minddata", ErrorKind::usage);
+    throw Error("dataset show: --before and --after exclude each other, and so do --json and --minddata",
+                ErrorKind::usage);
   if (flags.release != "current" && flags.release != "1.3")
     throw Error("--release=" + flags.release + " (allowed: current, 1.3)", ErrorKind::usage);
   const auto refuse = [&](const char* flag, bool effect, const char* without) {
@@ -88,17 +89,18 @@ int run(const Command& app, const ShowFlags& flags) {
 DatasetTool add_dataset_show(Command& dataset) {
   const auto owned = std::make_shared<ShowFlags>();
   ShowFlags& flags = *owned;
-  Command& app = dataset.subcommand("show", "a data graph before and after the passes");
-  app.option("--svg", flags.svg, "draw into this file");
-  app.boolean("--before", flags.before, "only the graph before the passes");
-  app.boolean("--after", flags.after, "only the graph after the passes");
-  app.option("--disable_pass", flags.disabled, "leave this pass out; may be given several times");
-  app.boolean("--raw", flags.raw, "the passes for flip and normalisation in the training step");
+  Command& app = dataset.subcommand("show", "print a data graph before and after its optimization passes");
+  app.option("--svg", flags.svg, "also draw the graph into this SVG file");
+  app.boolean("--before", flags.before, "print only the graph before the passes");
+  app.boolean("--after", flags.after, "print only the graph after the passes");
+  app.option("--disable_pass", flags.disabled, "skip this pass; may be given several times");
+  app.boolean("--raw", flags.raw, "run the passes as for a training that flips and normalises in its compiled step");
   app.boolean("--open_files", flags.open_files,
-              "open the sources to tell numbers of rows; the default with --data_dir");
+              "open the data files to show numbers of rows; default: True with --data_dir");
   app.boolean("--json", flags.json, "print the graph as JSON instead");
-  app.boolean("--minddata", flags.minddata, "print the graph as MindData's tree instead");
-  app.option("--release", flags.release, "with --minddata: the form of MindSpore 1.3 (1.3) or of today (current)");
+  app.boolean("--minddata", flags.minddata, "print the graph in MindData's JSON format instead");
+  app.option("--release", flags.release,
+             "with --minddata: format of MindSpore 1.3 (1.3) or of today's MindSpore (current)");
   add_pipeline_flags(app, flags.pipeline);
   return {&app, [&app, owned] { return run(app, *owned); }};
 }

@@ -44,13 +44,13 @@ int dump_step(const Command& app, DoctorFlags& flags) {
   if (flags.steps < 1) throw Error("doctor dump: --steps must be 1 or more", ErrorKind::usage);
   const train::DumpPart part = train::dump_part_named(flags.part);
   if (part != train::DumpPart::training && flags.steps != 1)
-    throw Error("doctor dump: --steps is of --part=training", ErrorKind::usage);
+    throw Error("doctor dump: --steps is only for --part=training", ErrorKind::usage);
   const train::Recipe recipe = finish_recipe(app, flags.recipe);
   const train::DumpReport report = train::write_dump(flags.out, train::subject_of(recipe, flags.rows),
                                                      {.part = part, .steps = flags.steps, .inputs = flags.inputs});
   fmt::print("{}: {} values of step {}\n", printable(flags.out), report.values, report.step);
   if (report.first_not_finite.empty()) return 0;
-  fmt::print("not finite from {} on\n", printable(report.first_not_finite));
+  fmt::print("the first value that is infinite or NaN: {}\n", printable(report.first_not_finite));
   return 1;
 }
 
@@ -64,8 +64,8 @@ int compare_files(DoctorFlags& flags) {
   return comparison.equal() ? 0 : 1;
 }
 
-// The words, with those of --preset and --run_config inserted after the subcommand's name. `check` has the flags of
-// both, and is the default subcommand.
+// The words, with the settings of --preset and --run_config inserted after the subcommand's name. `check` is the
+// default subcommand; it has every flag of a recipe, as `dump` has.
 Words with_config(const Command& check, const Words& words) {
   if (words.empty() || words[0] == "--help" || words[0] == "--help_all") return words;
   const bool flags = words[0].starts_with("--");
@@ -78,32 +78,36 @@ Words with_config(const Command& check, const Words& words) {
 }  // namespace
 
 int doctor_command(const Words& words) {
-  Command app("what costs accuracy: checks of a set-up, and two computations of a step side by side", "doctor");
+  Command app("find out why accuracy is low: check a set-up, compare two computations of a step", "doctor");
   DoctorFlags checked{.rows = kRows}, dumped{.rows = kDumpedRows}, compared;
   Command& check = app.subcommand(
-      "check", "look at the data, the first step and one batch of a training; exit code 1 if something is wrong");
-  check.option("--rows", checked.rows, "most images a batch: all values of a step are kept in memory");
-  check.option("--only", checked.only, "this check alone, may be given several times: " + check_names());
-  check.flag("--all", checked.all, "also look for symptoms where a cause is found");
+      "check", "check the data, the first step and one batch of a training; exit code 1 if something is wrong");
+  check.option("--rows", checked.rows, "most images per batch: all values of a step are kept in memory");
+  check.option("--only", checked.only, "run only this check; may be given several times: " + check_names());
+  check.flag("--all", checked.all, "also look for symptoms after a cause is found");
   check.flag("--json", checked.json, "print one JSON object");
   add_recipe_flags(check, checked.recipe);
-  Command& dump =
-      app.subcommand("dump", "write every value of a step into a safetensors file; exit code 1 if one is not finite");
-  dump.option("--out", dumped.out, "the file").required();
-  dump.option("--part", dumped.part, "training, evaluation or prediction");
-  dump.option("--steps", dumped.steps, "of training: write this one, or the first whose loss is not finite");
-  dump.option("--inputs", dumped.inputs, "inputs by name from this safetensors file instead of the data");
-  dump.option("--rows", dumped.rows, "most images a batch");
+  Command& dump = app.subcommand(
+      "dump", "write all values of a step into a safetensors file; exit code 1 if one is infinite or NaN");
+  dump.option("--out", dumped.out, "safetensors file to write").required();
+  dump.option("--part", dumped.part, "which step: training, evaluation or prediction");
+  dump.option("--steps", dumped.steps,
+              "training: number of steps to run; the last is written, or the first whose loss is infinite or NaN");
+  dump.option("--inputs", dumped.inputs, "take inputs from this safetensors file, by name, instead of from the data");
+  dump.option("--rows", dumped.rows, "most images per batch");
   add_recipe_flags(dump, dumped.recipe);
   Command& compare = app.subcommand(
-      "compare", "two files of dumped values, or of other programs, value by value; exit code 1 if they differ");
-  compare.option("FIRST", compared.first, "a dump: its order tells which op is the first to differ").required();
-  compare.option("SECOND", compared.second, "of another device, precision, instruction set, run or framework")
+      "compare", "compare two files of values, of `doctor dump` or of other programs; exit code 1 if they differ");
+  compare.option("FIRST", compared.first, "file written by `doctor dump`; its order tells which op differs first")
       .required();
-  compare.option("--tolerance", compared.band.tolerance, "most difference as a share of a value's largest element");
-  compare.option("--absolute", compared.band.absolute, "a difference that never counts");
-  compare.option("--names", compared.names, "file with lines NAME NAME_IN_SECOND, for files of other programs");
-  compare.option("--largest", compared.largest, "how many of the largest differences are printed");
+  compare.option("SECOND", compared.second, "file from another device, precision, instruction set, run or framework")
+      .required();
+  compare.option("--tolerance", compared.band.tolerance,
+                 "largest allowed difference, relative to the largest element of a value");
+  compare.option("--absolute", compared.band.absolute, "absolute difference that is always allowed");
+  compare.option("--names", compared.names,
+                 "file with lines NAME NAME_IN_SECOND that maps names to those of the second file");
+  compare.option("--largest", compared.largest, "number of largest differences to print");
   compare.flag("--json", compared.json, "print one JSON object");
   if (!app.parse(with_config(check, words))) return 0;
   for (const DoctorFlags* flags : {&checked, &dumped})

@@ -32,7 +32,7 @@ struct ExperimentFlags {
   bool keep_checkpoints = false;
 };
 
-// Splits the words into those of this command and those of every training.
+// Separates the words of this command from those of every training.
 Words own_words(const Words& words, Words& training) {
   constexpr std::array<std::string_view, 5> kOwn{"--out", "--seeds", "--flag", "--variant", "--keep_checkpoints"};
   Words own;
@@ -40,7 +40,7 @@ Words own_words(const Words& words, Words& training) {
     const std::string& word = words[i];
     const std::string_view name = std::string_view(word).substr(0, word.find('='));
     if (word.rfind("--", 0) != 0 || word == "--help") {
-      own.push_back(word);  // the name: values stand behind their flags, which take them below
+      own.push_back(word);  // the experiment's name: values of flags are taken with their flags below
     } else if (std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end()) {
       own.push_back(word);
       if (name != "--keep_checkpoints" && name.size() == word.size() && i + 1 < words.size()) own.push_back(words[++i]);
@@ -65,7 +65,8 @@ std::vector<std::uint64_t> seeds_of(const std::string& text, const train::Experi
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string part = text.substr(at, end - at);
     if (part.empty() || part.size() > 18 || part.find_first_not_of("0123456789") != std::string::npos)
-      throw Error(fmt::format("experiment: --seeds={} is no list of whole numbers by commas", text), ErrorKind::usage);
+      throw Error(fmt::format("experiment: --seeds={} is not a comma-separated list of integers", text),
+                  ErrorKind::usage);
     seeds.push_back(std::stoull(part));
     at = end + 1;
   }
@@ -95,21 +96,22 @@ void write_report(const train::Report& report, const std::string& folder) {
 int experiment_command(const Words& words) {
   ExperimentFlags flags;
   Words training;
-  Command app("vary one thing between trainings that are otherwise equal; flags of `train` hold for all of them",
-              "experiment");
-  app.option("NAME", flags.name, names_of_all()).required();
-  app.option("--out", flags.out, "folder of runs and reports; runs that are there already are not made again");
+  Command app(
+      "run trainings that differ in one setting and compare them in a report; flags of `train` apply to all of them",
+      "experiment");
+  app.option("NAME", flags.name, "which experiment: " + names_of_all()).required();
+  app.option("--out", flags.out, "folder for runs and reports; runs that exist there already are not repeated");
   app.option("--seeds", flags.seeds,
-             "every variant is run with each; by commas; auto is 1, and 1,2,3 for precision_mode and accelerate, which "
-             "are about accuracy");
+             "seeds, comma-separated; every variant runs with each; auto: 1, or 1,2,3 for precision_mode and "
+             "accelerate, which compare accuracies");
   app.option("--flag", flags.swept,
-             "of sweep: NAME=VALUE,VALUE,... of a flag of `train`; several make all combinations");
-  app.option("--variant", flags.variants, "this variant alone, by its label; may be given several times");
-  app.flag("--keep_checkpoints", flags.keep_checkpoints, "leave the weights of finished runs where they are");
+             "sweep: NAME=VALUE,VALUE,...: values of a flag of `train`; if given several times, all combinations run");
+  app.option("--variant", flags.variants, "run only the variant with this label; may be given several times");
+  app.flag("--keep_checkpoints", flags.keep_checkpoints, "keep the checkpoints of finished runs");
   if (!app.parse(own_words(words, training))) return 0;
   if ((flags.name == "sweep") == flags.swept.empty())
     throw Error(flags.name == "sweep" ? "experiment sweep: give --flag=NAME=VALUE,VALUE,..."
-                                      : "experiment: --flag is of sweep alone",
+                                      : "experiment: --flag is only for `experiment sweep`",
                 ErrorKind::usage);
   std::vector<train::Experiment> chosen;
   if (flags.name == "all") {
@@ -118,7 +120,7 @@ int experiment_command(const Words& words) {
     chosen.push_back(flags.name == "sweep" ? train::sweep(flags.swept) : train::experiment_named(flags.name));
   }
   if (!flags.variants.empty()) {
-    if (chosen.size() > 1) throw Error("experiment all: --variant is of one experiment", ErrorKind::usage);
+    if (chosen.size() > 1) throw Error("experiment all: --variant is only for a single experiment", ErrorKind::usage);
     chosen[0] = train::only(std::move(chosen[0]), flags.variants);
   }
   train::ExperimentOptions options{

@@ -12,18 +12,20 @@
 namespace ridgeline::cli {
 
 int export_command(const Words& words) {
-  Command app("a trained model as one file: graph, weights, preprocessing and class names", "export");
+  Command app("write a trained model into one file: graph, weights, preprocessing and class names", "export");
   train::Recipe recipe;
   std::string out;
   std::int64_t batch_size = 1;
   add_saved_model_flags(app, recipe);
-  app.option("--out", out, "the file: *.rdgm, or *.onnx for the format of that name").required();
-  app.option("--batch_size", batch_size, "rows of one run; whoever loads the file may choose another");
+  app.option("--out", out, "file to write: *.rdgm, or *.onnx for ONNX").required();
+  app.option("--batch_size", batch_size, "batch size in the file; programs that load it may choose another");
   if (!app.parse(words)) return 0;
-  if (batch_size < 1) throw Error("--batch_size=" + std::to_string(batch_size) + ": 1 or more", ErrorKind::usage);
+  if (batch_size < 1)
+    throw Error("--batch_size=" + std::to_string(batch_size) + " is out of range (allowed: 1 or more)",
+                ErrorKind::usage);
   const std::string ending = std::filesystem::path(out).extension().string();
   if (!ending.empty() && ending != ".rdgm" && ending != ".onnx")  // none: a device, a pipe
-    throw Error("--out=" + out + " ends in none of .rdgm, .onnx", ErrorKind::usage);
+    throw Error("--out=" + out + " must end in .rdgm or .onnx", ErrorKind::usage);
   infer::Model model = train::saved_model(recipe);
   model.graph = infer::with_batch_size(model.graph, batch_size);
   if (ending == ".onnx")

@@ -34,7 +34,7 @@ bool parse_boolean(const std::string& name, const std::string& given) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
   if (text == "false" || text == "0" || text == "no" || text == "off") return false;
-  throw CLI::ValidationError(name + "=" + given + " is no boolean (allowed: True, False)");
+  throw CLI::ValidationError(name + "=" + given + " is not a boolean (allowed: True, False)");
 }
 
 // The name of a number type in messages.
@@ -42,10 +42,10 @@ struct NumberType {
   std::string_view type, meaning;
 };
 constexpr NumberType kNumberTypes[] = {
-    {"INT", "is no whole number"}, {"UINT", "is no whole number of 0 or more"}, {"FLOAT", "is no number"}};
+    {"INT", "is not an integer"}, {"UINT", "is not an integer of 0 or more"}, {"FLOAT", "is not a number"}};
 
-// The library wraps negative numbers of unsigned types and clamps larger ones: such a text is refused, with itself as
-// the reason.
+// CLI11 wraps negative numbers of unsigned types and clamps numbers that are too large. This check refuses both; as its
+// message CLI11 gets the text itself.
 template <class Number>
 std::string refused_number(const std::string& text) {
   Number value{};
@@ -59,11 +59,11 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, Number& target, 
   return app.add_option(name, target, help)->capture_default_str()->check(refused_number<Number>);
 }
 
-// "--lr=abc is no number", instead of the library's own words for flag and value.
+// "--lr=abc is not a number", instead of CLI11's message.
 std::string conversion_text(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::Option* option : app.get_options()) {
-    const std::string missing = option->get_name() + ": 1 required ";  // nothing behind it
-    if (std::string(error.what()).starts_with(missing)) return option->get_name() + " needs a value behind it";
+    const std::string missing = option->get_name() + ": 1 required ";  // the value is missing
+    if (std::string(error.what()).starts_with(missing)) return option->get_name() + " needs a value";
     for (const NumberType& number : kNumberTypes) {
       if (option->count() == 0 || option->get_type_name() != number.type) continue;
       const std::string name = option->get_name(), refused = name + ": ", what = error.what();
@@ -109,8 +109,8 @@ void collect_names(const CLI::App& app, std::set<std::string>& names) {
   for (const CLI::App* sub : app.get_subcommands(nullptr)) collect_names(*sub, names);
 }
 
-// "--lr=" has no value: the library would take the next word. Where an empty value is allowed, it becomes a separate
-// word.
+// "--lr=" has no value, and CLI11 would take the next word as one. Where an empty value is allowed, it becomes a word
+// of its own.
 std::vector<std::string> with_empty_values(const CLI::App& app, const std::set<std::string>& may_be_empty,
                                            const std::vector<std::string>& words) {
   std::set<std::string> names;
@@ -123,7 +123,7 @@ std::vector<std::string> with_empty_values(const CLI::App& app, const std::set<s
     const std::string name = word.substr(0, word.find('='));
     if (!flags || name.size() + 1 != word.size() || !names.contains(name)) continue;
     if (!may_be_empty.contains(name))
-      throw Error(command_name(app) + ": " + name + "= has no value (" + name + "=VALUE is meant)", ErrorKind::usage);
+      throw Error(command_name(app) + ": " + name + "= has no value (expected " + name + "=VALUE)", ErrorKind::usage);
     all.back() = name;
     all.emplace_back();
   }
@@ -136,13 +136,13 @@ const CLI::App& addressed(const CLI::App& app) {
   return app;
 }
 
-// With the words in front of the command's own: "Usage: ridgeline dataset pack [OPTIONS]".
+// With the full command in its usage line: "Usage: ridgeline dataset pack [OPTIONS]".
 std::string help_of(const CLI::App& app) {
   const std::string name = command_name(app);
   return app.help("ridgeline" + (name == app.get_name() ? "" : " " + name.substr(0, name.rfind(' '))));
 }
 
-// "dataset: a subcommand is needed: make, inspect, ...", where there are some and none is given.
+// The Error "dataset: a subcommand is needed: make, inspect, ..." if the command has subcommands and none is given.
 void refuse_missing_subcommand(const CLI::App& app) {
   const CLI::App& target = addressed(app);
   std::string names;
@@ -151,7 +151,7 @@ void refuse_missing_subcommand(const CLI::App& app) {
   throw Error(command_name(target) + ": a subcommand is needed: " + names, ErrorKind::usage);
 }
 
-// Words that no flag and no subcommand took: the first is refused by name with the nearest known one.
+// Refuses the first word that is neither a flag nor a subcommand, and suggests the nearest known one.
 void refuse_extras(const CLI::App& app) {
   const CLI::App& target = addressed(app);
   const std::vector<std::string> extras = app.remaining(true);
@@ -159,7 +159,7 @@ void refuse_extras(const CLI::App& app) {
   const std::string word = extras.front().substr(0, extras.front().find('='));
   std::vector<std::string> names = flag_names(target);
   if (word.starts_with("-") && nearest_name(word, names).empty())
-    refuse_missing_subcommand(app);  // it is one's of them
+    refuse_missing_subcommand(app);  // it may be a flag of a subcommand
   std::string what = "unknown flag " + word;
   if (!word.starts_with("-")) {
     names.clear();
@@ -175,7 +175,7 @@ void refuse_extras(const CLI::App& app) {
 
 std::vector<std::string> normalize(int argc, char** argv) {
   std::vector<std::string> words;
-  bool of_another = false;  // what stands behind --
+  bool of_another = false;  // after --
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
     of_another = of_another || word == "--";
@@ -203,7 +203,7 @@ Flag& Flag::may_be_empty() {
   return *this;
 }
 
-// Scripts append flags to override others: the last counts. Subcommands inherit it.
+// The last of several values counts, so that scripts can append flags to override others. Subcommands inherit this.
 Command::Command(const std::string& summary, const std::string& name)
     : owned_(std::make_unique<CLI::App>(summary, name)), app_(owned_.get()) {
   app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -277,7 +277,7 @@ bool Command::parse(std::vector<std::string> words) {
     may_be_empty.insert(sub->may_be_empty_.begin(), sub->may_be_empty_.end());
   words = with_empty_values(app, may_be_empty, words);
   complete_booleans(app, words);
-  std::reverse(words.begin(), words.end());  // CLI11 takes them so
+  std::reverse(words.begin(), words.end());  // the order that CLI11 expects
   try {
     app.parse(words);
     return true;

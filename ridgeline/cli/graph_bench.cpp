@@ -22,7 +22,7 @@ struct BenchFlags {
   bool layers = false, json = false;
 };
 
-// Those of the last run, without forms that were up to date.
+// Launches of the last run, without derived forms that were still valid and did not run.
 std::vector<LaunchReport> launches_of(const Program& program) {
   std::vector<LaunchReport> launches = program.launches();
   std::erase_if(launches, [](const LaunchReport& launch) { return !launch.ran; });
@@ -38,7 +38,9 @@ int run(const BenchFlags& given) {
   GraphRun run(graph, flags.how.session, flags.how.compile);
   run.set(arguments);
   Program& program = run.program();
-  const ComputeScope team(run.session().compute_threads());  // small graphs would be timed for entering it
+  const ComputeScope team(
+      run.session()
+          .compute_threads());  // entered once: entering it for each run would dominate the time of small graphs
   const RunTimes times = time_runs(program, flags.runs);
   program.set_profiling(true);
   program.run();
@@ -87,10 +89,10 @@ int run(const BenchFlags& given) {
 GraphTool add_graph_bench(Command& graph) {
   const auto owned = std::make_shared<BenchFlags>();
   BenchFlags& flags = *owned;
-  Command& app = graph.subcommand("bench", "time a graph on random values against the machine's limit");
+  Command& app = graph.subcommand("bench", "time a graph on random values and compare it with the machine's limits");
   add_graph_file(app, flags.file);
-  app.option("--runs", flags.runs, "timed runs; the median is printed");
-  app.flag("--layers", flags.layers, "print every launch");
+  app.option("--runs", flags.runs, "number of timed runs; the median is printed");
+  app.flag("--layers", flags.layers, "print the time of every launch");
   app.flag("--json", flags.json, "print one JSON object");
   add_graph_run_flags(app, flags.how);
   return {&app, [owned] { return run(*owned); }};

@@ -42,7 +42,7 @@ int run(const CheckFlags& flags) {
     fmt::print("{}\n", object.dump());
     return 0;
   }
-  fmt::print("{}: graph @{} is whole: {}, {}, {}, {}, {}\n", printable(flags.file), graph.name,
+  fmt::print("{}: graph @{} is valid: {}, {}, {}, {}, {}\n", printable(flags.file), graph.name,
              plural(graph.arguments.size(), "argument"), plural(graph.nodes.size(), "op"),
              plural(graph.updates.size(), "update"), plural(graph.returns.size(), "returned value"),
              plural(graph.functions.size(), "function"));
@@ -54,9 +54,9 @@ int run(const CheckFlags& flags) {
 GraphTool add_graph_check(Command& graph) {
   const auto owned = std::make_shared<CheckFlags>();
   CheckFlags& flags = *owned;
-  Command& app = graph.subcommand("check", "whether a graph is whole; the error names file, line and op");
+  Command& app = graph.subcommand("check", "check that a graph is valid; an error has file, line and op");
   add_graph_file(app, flags.file);
-  app.option("--marked", flags.marked, "where an op is wrong: write the graph with that op marked into this file");
+  app.option("--marked", flags.marked, "on an invalid op, write the graph with that op marked to this file");
   app.flag("--json", flags.json, "print one JSON object");
   return {&app, [owned] { return run(*owned); }};
 }

@@ -9,7 +9,7 @@
 namespace ridgeline::cli {
 
 void add_graph_file(Command& app, std::string& file) {
-  app.option("FILE", file, "a step graph as text (docs/graph.md)").required();
+  app.option("FILE", file, "graph as text (format: docs/graph.md)").required();
 }
 
 Graph read_graph(const std::string& file) {
@@ -19,19 +19,19 @@ Graph read_graph(const std::string& file) {
 }
 
 void add_graph_run_flags(Command& app, GraphRunFlags& f) {
-  app.option("--seed", f.seed, "of the values that are drawn for arguments");
+  app.option("--seed", f.seed, "seed of the random values of arguments");
   app.boolean("--fusion", f.compile.fusion,
-              "merge ops into loops and epilogues: on or off; not given: as far as the device can");
-  app.option("--disable_pass", f.compile.disabled_passes, "leave this compiler pass out; may be given several times");
-  app.option("--device", f.session.device, "where it runs: " + device_names());
+              "merge ops into loops and epilogues: True or False; default: as far as the device can");
+  app.option("--disable_pass", f.compile.disabled_passes, "skip this compiler pass; may be given several times");
+  app.option("--device", f.session.device, "device to run on: " + device_names());
   app.boolean("--allow_soft_placement", f.compile.soft_placement,
-              "run ops that the device has no kernel for on the CPU instead of refusing them");
-  app.boolean("--log_device_placement", f.log_device_placement, "name each op that is moved, and why");
+              "run ops for which the device has no kernel on the CPU; False: refuse them");
+  app.boolean("--log_device_placement", f.log_device_placement, "log each op that is moved to the CPU, and why");
   app.option("--intra_op_parallelism_threads", f.session.compute_threads, "compute threads; 0: one per core");
   app.option("--inter_op_parallelism_threads", f.session.parallel_launches,
-             "launches side by side, which divide the compute threads; 0: one after the other");
-  app.option("--dump_ir", f.compile.dump_directory, "write the graph after every compiler pass into this directory");
-  app.option("--log", f.session.log, "diagnostics by commas: dispatch, placement, memory, passes");
+             "launches that run at the same time and share the compute threads; 0: one after the other");
+  app.option("--dump_ir", f.compile.dump_directory, "write the graph after every compiler pass into this folder");
+  app.option("--log", f.session.log, "diagnostics to log, comma-separated: dispatch, placement, memory, passes");
 }
 
 void finish(GraphRunFlags& flags) {
@@ -42,7 +42,7 @@ void finish(GraphRunFlags& flags) {
 }
 
 int graph_command(const Words& words) {
-  Command app("step graphs in files: show, check, run and time them", "graph");
+  Command app("show, check, run or time a computation graph from a file", "graph");
   const std::vector<GraphTool> tools{add_graph_show(app), add_graph_check(app), add_graph_run(app),
                                      add_graph_bench(app)};
   if (!app.parse(words)) return 0;

@@ -38,7 +38,7 @@ struct Result {
 
 std::string number(double value) { return fmt::format("{:.6g}", plain_nan(value)); }
 
-// With thousands apart: "12,288".
+// With commas between thousands: "12,288".
 std::string count(std::size_t n) {
   std::string text = std::to_string(n);
   for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
@@ -50,7 +50,7 @@ std::string first_values(const Tensor& t, int most) {
   std::string text;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(most, t.elements()); ++i)
     text += (i ? ", " : "") + number(t.at(i));
-  double smallest = NAN, largest = NAN, sum = 0;  // NaN only where there is nothing else
+  double smallest = NAN, largest = NAN, sum = 0;  // NaN at the end only if all values are
   for (std::int64_t i = 0; i < t.elements(); ++i) {
     smallest = std::fmin(smallest, t.at(i));
     largest = std::fmax(largest, t.at(i));
@@ -143,7 +143,7 @@ void print_text(const LaunchCounts& work, const LaunchCounts& unfused, bool fusi
         r.value.shape().rank() == 0 ? "" : " " + std::string(name_of(r.value.dtype())) + r.value.shape().to_string();
     fmt::print("{}{} = {}{}\n", printable(r.label), type,
                first_values(r.value, flags.values > 0 ? flags.values : kPrinted),
-               flags.reference ? "   (reference: " + number(r.difference) + " away)" : "");
+               flags.reference ? "   (largest difference from the reference: " + number(r.difference) + ")" : "");
   }
 }
 
@@ -189,12 +189,13 @@ int run(const RunFlags& given) {
 GraphTool add_graph_run(Command& graph) {
   const auto owned = std::make_shared<RunFlags>();
   RunFlags& flags = *owned;
-  Command& app = graph.subcommand("run", "compile a graph and run it once on random values");
+  Command& app = graph.subcommand("run", "compile a graph and run it once, by default on random values");
   add_graph_file(app, flags.file);
-  app.option("--inputs", flags.inputs, "values by argument from this safetensors file instead of random ones");
-  app.option("--save", flags.save, "write the results into this safetensors file");
-  app.option("--values", flags.values, "how many values of a result to print; 0: 6, with --json 1000");
-  app.boolean("--reference", flags.reference, "run the plain references, too, and tell the largest difference");
+  app.option("--inputs", flags.inputs, "take arguments from this safetensors file, by name; the others are random");
+  app.option("--save", flags.save, "write the results to this safetensors file");
+  app.option("--values", flags.values, "number of values to print of each result; 0: 6, with --json 1000");
+  app.boolean("--reference", flags.reference,
+              "also run the reference implementation of each op and print the largest difference");
   app.flag("--json", flags.json, "print one JSON object");
   add_graph_run_flags(app, flags.how);
   return {&app, [owned] { return run(*owned); }};

@@ -70,7 +70,7 @@ std::string to_json_text(const Graph& graph) {
   return to_json(graph).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-// A format by its name. The file is the user's own, so source lines are of use only in the dump's format.
+// An output format by name. Only rdg can print source lines.
 struct Form {
   const char* name;
   std::string (*print)(const Graph& graph, const GraphShowFlags& flags);
@@ -120,19 +120,19 @@ int show_graph(const Command& app, const GraphShowFlags& flags) {
 GraphTool add_graph_show(Command& graph) {
   const auto owned = std::make_shared<GraphShowFlags>();
   GraphShowFlags& flags = *owned;
-  Command& app = graph.subcommand("show", "a graph as text, as a drawing or as JSON");
+  Command& app = graph.subcommand("show", "print a graph as text, SVG or JSON");
   add_graph_file(app, flags.file);
   app.option("--form", flags.form,
-             "rdg: the text that parses back; let: its functional reading; ir: as MindSpore dumps it; svg: a drawing; "
-             "json");
+             "output format: rdg (text that can be read again), let (functional notation), ir (MindSpore's format), "
+             "svg or json");
   app.flag("--json", flags.json, "the same as --form=json");
-  app.boolean("--after", flags.after,
-              "as compilation for the device leaves it: after its passes, without fused ops that "
-              "no kernel takes");
-  app.option("--disable_pass", flags.disabled, "with --after: leave this pass out; may be given several times");
-  app.option("--device", flags.device, "with --after: whose kernels decide what is fused: " + device_names());
-  app.flag("--locations", flags.locations, "with --form=rdg: the line that each op comes from");
-  app.option("--out", flags.out, "write into this file instead of printing");
+  app.boolean(
+      "--after", flags.after,
+      "print the graph as compiled for the device: after all passes, without fused ops for which it has no kernel");
+  app.option("--disable_pass", flags.disabled, "with --after: skip this pass; may be given several times");
+  app.option("--device", flags.device, "with --after: device to compile for: " + device_names());
+  app.flag("--locations", flags.locations, "with --form=rdg: print the source line of each op");
+  app.option("--out", flags.out, "write to this file instead of standard output");
   return {&app, [&app, owned] { return show_graph(app, *owned); }};
 }
 

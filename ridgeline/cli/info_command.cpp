@@ -81,11 +81,11 @@ void print_file(const std::string& given) {
 }  // namespace
 
 int info_command(const Words& words) {
-  Command app("models, machine, checkpoints", "info");
+  Command app("show the machine, the built-in models, devices, or the contents of model files", "info");
   std::vector<std::string> files;
-  app.option("FILE", files, "what to list: checkpoints, their folders, exported models, other safetensors files");
+  app.option("FILE", files, "files to list: checkpoints or their folders, exported models, other safetensors files");
   bool devices_alone = false;
-  app.flag("--devices", devices_alone, "list the devices, with what there is of each, or why it cannot be used");
+  app.flag("--devices", devices_alone, "list the devices and their properties, or why one cannot be used");
   if (!app.parse(words)) return 0;
   if (devices_alone) print_devices();
   if (files.empty() && !devices_alone) {

@@ -1,7 +1,6 @@
-// `ridgeline launch --ranks N -- train ...`: one process for each device of this machine, as the original's scripts
-// start them; or of a program of the user's own, `-- python3 train.py`. With --servers N parameter servers beside them,
-// whose scheduler the launcher is. Under mpirun, which has started as many of this program as there are ranks, each
-// starts its own rank.
+// `ridgeline launch --ranks N -- train ...`: starts one process for each device of this machine, as the ModelZoo's
+// scripts do; or processes of the user's own program, `-- python3 train.py`. With --servers N it also starts parameter
+// servers and is their scheduler. Under mpirun, which starts this program once for each rank, each starts its own rank.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -26,7 +25,7 @@
 namespace ridgeline::cli {
 namespace {
 
-// Seconds for the others after a rank has failed.
+// Seconds that the other ranks have to end after one has failed.
 constexpr int kGraceSeconds = 10;
 
 bool names_file(std::string name, const std::string& value) {
@@ -40,7 +39,7 @@ bool is_command(const std::string& word) {
   return std::any_of(commands.begin(), commands.end(), [&](const CommandEntry& c) { return c.name == word; });
 }
 
-// One of this program, as ranks in other folders start it.
+// A command of this program, as ranks in other folders can run it.
 std::vector<std::string> command_of(const std::vector<std::string>& words) {
   std::vector<std::string> command{""};  // in the place of the program
   command.insert(command.end(), words.begin(), words.end());
@@ -56,7 +55,7 @@ bool runs(const std::string& path) {
   return std::filesystem::is_regular_file(path, none) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// Where a shell would find a program; "": nowhere.
+// The file that a shell would find for a program; "": none.
 std::string found_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return runs(name) ? std::filesystem::absolute(name).string() : "";
   const std::optional<std::string> path = comm::process_environment()("PATH");
@@ -68,14 +67,14 @@ std::string found_program(const std::string& name) {
   return "";
 }
 
-// A program of the user's own, whose training finds the other ranks by the variables that it is given.
+// A program of the user, whose training finds the other ranks by environment variables.
 std::vector<std::string> program_of(std::vector<std::string> words) {
   const std::string name = words[0];
   std::error_code none;
   if (name.ends_with(".py") && std::filesystem::is_regular_file(name, none)) {
     if (own_python().empty()) {
       throw Error(
-          "launch: " + name + " is a Python program: name its interpreter, as in: ridgeline launch -- python3 " + name,
+          "launch: " + name + " is a Python program: give its interpreter, as in: ridgeline launch -- python3 " + name,
           ErrorKind::usage);
     }
     words.insert(words.begin(), own_python());
@@ -96,24 +95,26 @@ std::vector<std::string> program_of(std::vector<std::string> words) {
 int launch_command(const Words& words) {
   train::LaunchOptions options;
   Command app(
-      "start a process for each device of this machine and wait for them: launch [OPTIONS] -- COMMAND [FLAGS], "
-      "or -- PROGRAM [WORDS]",
+      "start one process for each device of this machine and wait for all: ridgeline launch [OPTIONS] -- COMMAND "
+      "[FLAGS], or -- PROGRAM [ARGUMENTS]",
       "launch");
-  app.option("--ranks", options.ranks, "processes; 0: as many as the rank table has devices, 1 without one");
+  app.option("--ranks", options.ranks,
+             "number of processes; 0: as many as the rank table has devices, 1 without a rank table");
   app.option("--servers", options.servers,
-             "parameter servers beside them: these keep and update the parameters, the others are their workers");
-  app.option("--rank_table", options.rank_table, "JSON file that says which devices train together");
-  app.option("--server", options.server, "server_id of this machine, where the table has several");
-  app.option("--results", options.results,
-             "folder of RANKSp/DEVICE/, where each command runs and writes, and of a program's output; never emptied");
-  app.option("--job_id", options.job_id, "JOB_ID of the processes; empty: one of this run's own");
-  app.boolean("--bind_cores", options.bind_cores, "each process runs on its share of the cores");
+             "number of additional processes that are parameter servers: they keep and update the parameters, the "
+             "ranks are their workers");
+  app.option("--rank_table", options.rank_table, "JSON file of the machines and devices that train together");
+  app.option("--server", options.server, "server_id of this machine in the rank table, if that has several machines");
+  app.option(
+      "--results", options.results,
+      "folder in which each command runs, in RANKSp/DEVICE/, or which gets the output of a program; never emptied");
+  app.option("--job_id", options.job_id, "JOB_ID of the processes; empty: a new one");
+  app.boolean("--bind_cores", options.bind_cores, "restrict each process to its share of the cores");
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (!app.parse({words.begin(), dashes})) return 0;
   if (dashes == words.end() || dashes + 1 == words.end())
-    throw Error(
-        "launch: no command behind -- and no program, such as: ridgeline launch --ranks 2 -- train --data_dir=DIR",
-        ErrorKind::usage);
+    throw Error("launch: no command or program after --, as in: ridgeline launch --ranks 2 -- train --data_dir=DIR",
+                ErrorKind::usage);
 
   const std::vector<std::string> behind(dashes + 1, words.end());
   options.own_program = !is_command(behind[0]);
@@ -130,7 +131,7 @@ int launch_command(const Words& words) {
   if (!plan.note.empty()) train::print_line(plan.note);
   const train::InterruptGuard guard;
   std::vector<train::RankEnd> ends = train::run_launch(plan, command, kGraceSeconds, train::print_line);
-  // Others follow the first that fails, or the launcher stops them; a rank that was called wrongly is the cause.
+  // When one rank fails, the others fail, too, or are stopped. A usage error of any rank (2) is the cause.
   const auto wrong = [](const auto& end) { return end.code == 2; };
   if (std::any_of(ends.begin(), ends.end(), wrong)) return 2;
   std::sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.turn < b.turn; });

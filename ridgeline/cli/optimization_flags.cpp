@@ -62,7 +62,7 @@ void refuse_unread(const Command& app, const std::vector<ArgumentFlag>& flags, c
   }
   for (const ArgumentFlag& f : flags) {
     if (!app.given(f.flag) || reads(entry, f.argument)) continue;
-    throw Error(fmt::format("{} means nothing to the {} {} (it reads {})", f.flag, kind, entry.name,
+    throw Error(fmt::format("{} has no effect on the {} {} (which reads {})", f.flag, kind, entry.name,
                             read.empty() ? "none of these flags" : read),
                 ErrorKind::usage);
   }
@@ -73,7 +73,7 @@ Number number(const std::string& text, const std::string& flag, const char* mean
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size()) return value;
-  throw Error(fmt::format("{}: '{}' is no {}", flag, text, meaning), ErrorKind::usage);
+  throw Error(fmt::format("{}: '{}' is not a valid {}", flag, text, meaning), ErrorKind::usage);
 }
 
 std::vector<std::int64_t> epochs(const std::string& list) {
@@ -90,7 +90,7 @@ std::vector<std::int64_t> epochs(const std::string& list) {
 nn::ParameterGroup scaled_group(const std::string& text) {
   const std::size_t at = text.rfind('=');
   if (at == std::string::npos || at == 0) {
-    throw Error(fmt::format("--lr_scale={}: PATTERN=FACTOR is meant, such as features.*=0.1", text), ErrorKind::usage);
+    throw Error(fmt::format("--lr_scale={} is not PATTERN=FACTOR, such as features.*=0.1", text), ErrorKind::usage);
   }
   return {.pattern = text.substr(0, at),
           .rate_factor = number<double>(text.substr(at + 1), "--lr_scale=" + text, "number")};

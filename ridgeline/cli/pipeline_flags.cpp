@@ -32,7 +32,7 @@ data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flag
   for (const char* flag :
        {"--seed", "--min_area", "--crop_padding", "--augment", "--random_erasing", "--mixup", "--cutmix", "--flip"}) {
     if (flags.eval && app.given(flag))
-      throw Error(fmt::format("{} has no effect with --eval: nothing is random there", flag), ErrorKind::usage);
+      throw Error(fmt::format("{} has no effect with --eval: evaluations are not augmented", flag), ErrorKind::usage);
   }
   if (!pipeline.augment.empty()) data::augment_named(pipeline.augment);
   train::check_exif_orientation(pipeline.exif_orientation);
@@ -66,56 +66,63 @@ data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flag
 void add_pipeline_flags(Command& app, PipelineFlags& f, PipelineFlagSet set) {
   const char* group = "Pipeline";
   app.option("--data_dir", f.data_dir,
-             "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/*, or <class>/* alone), "
-             "packed files (*.ridge)")
+             "data set folder: TFRecords (train-*, validation-*), class folders (train/<class>/*, val/<class>/*, or "
+             "<class>/* alone) or packed files (*.ridge)")
       .group(group);
-  app.option("--split", f.split, "train, val or test; the training part (with --eval the validation part) if not given")
+  app.option("--split", f.split, "split to read: train, val or test; default: train, with --eval the validation split")
       .group(group);
   if (set.graph) {
     app.option("--graph", f.graph,
-               "a data graph from this JSON file (see export-json), or MindData's serialised tree, instead of the "
-               "pipeline of the flags below; --data_dir gives it other data")
+               "read the data graph from this JSON file (from export-json, or MindData's format) instead of building "
+               "it from the flags below; --data_dir replaces its data")
         .group(group);
-    app.option("--pixels", f.pixels, "filters of MindData's trees: exact, or pillow to let Pillow's stand for OpenCV's")
+    app.option("--pixels", f.pixels,
+               "resize filters of graphs in MindData's format: exact, or pillow (Pillow's instead of OpenCV's)")
         .group(group);
   }
-  app.option("--image_size", f.pipeline.image_size, "pixels a side").group(group);
+  app.option("--image_size", f.pipeline.image_size, "side of the output images in pixels").group(group);
   if (set.batch_size) {
-    app.option("--batch_size", f.pipeline.batch_size, "images a batch").group(group);
+    app.option("--batch_size", f.pipeline.batch_size, "images per batch").group(group);
   } else {
     f.pipeline.batch_size = 1;
   }
-  app.option("--seed", f.pipeline.seed, "of order and augmentation").group(group);
-  app.option("--min_area", f.pipeline.min_area, "smallest share of an image that a random crop covers").group(group);
+  app.option("--seed", f.pipeline.seed, "seed of order and augmentation").group(group);
+  app.option("--min_area", f.pipeline.min_area, "smallest share of the image area that a random crop covers")
+      .group(group);
   app.option("--crop_padding", f.pipeline.crop_padding,
-             "0 or more: shift images by at most so many pixels instead of cropping and resizing; -1: off")
+             "shift images by up to this many pixels instead of cropping and resizing; -1: off")
       .group(group);
   app.option("--augment", f.pipeline.augment,
-             "automatic augmentation behind the crop: " + joined_names(data::augment_table()))
+             "augmentation policy, applied after the crop: " + joined_names(data::augment_table()))
       .group(group);
   app.option("--random_erasing", f.pipeline.random_erasing,
-             "share of the images in which a rectangle is filled with the mean colour")
+             "probability that a rectangle of an image is filled with the mean colour")
       .group(group);
-  app.option("--mixup", f.pipeline.mixup, "blend images and labels of a batch by shares of Beta(x, x); 0: off")
+  app.option("--mixup", f.pipeline.mixup,
+             "mixup alpha: blend images and labels of a batch, weights from Beta(alpha, alpha); 0: off")
       .group(group);
   app.option("--cutmix", f.pipeline.cutmix,
-             "put rectangles of other images of the batch into each, labels by their share; 0: off")
+             "CutMix alpha: paste rectangles of other images of the batch and weight the labels by area; 0: off")
       .group(group);
-  app.boolean("--flip", f.pipeline.flip, "mirror half of the images").group(group);
+  app.boolean("--flip", f.pipeline.flip, "mirror half of the images left to right").group(group);
   app.option("--exif_orientation", f.pipeline.exif_orientation,
-             "apply: turn pictures that a camera stored lying or mirrored; ignore: take them as they are stored")
+             "rotate and mirror images as their Exif orientation says: apply or ignore")
       .group(group);
-  app.option("--model", f.model, "normalise and resize as this model wants it; ImageNet's mean if not given")
+  app.option("--model", f.model,
+             "use the image size and normalisation of this model; default: ImageNet's mean and deviation")
       .group(group);
-  app.flag("--eval", f.eval, "the evaluation pipeline: resize, central crop").group(group);
-  app.flag("--no_normalize", f.no_normalize, "leave images as bytes of 0 to 255").group(group);
-  app.option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1").group(group);
+  app.flag("--eval", f.eval, "use the evaluation pipeline (resize, central crop) instead of the training pipeline")
+      .group(group);
+  app.flag("--no_normalize", f.no_normalize, "do not normalise: leave images as bytes of 0 to 255").group(group);
+  app.option("--label_base", f.label_base, "label of the first class in records: 0, 1 or auto (detected)").group(group);
   app.option("--label_field", f.label_field,
-             "of tar archives, what holds the class: auto, a field, FIELD:KEY of a JSON object, / for folders")
+             "tar archives: where the class is: a field such as cls, FIELD:KEY of a JSON object, / for folder names, "
+             "or auto")
       .group(group);
-  app.option("--num_classes", f.num_classes, "record labels outside are errors; 0: not checked").group(group);
+  app.option("--num_classes", f.num_classes, "number of classes; larger labels in records are errors; 0: not checked")
+      .group(group);
   app.boolean("--allow_missing_shards", f.allow_missing_shards,
-              "read record files of which shards are missing or empty")
+              "accept record files of which shards are missing or empty")
       .group(group);
 }
 
@@ -129,7 +136,7 @@ data::DataGraph graph_of(const Command& app, const PipelineFlags& flags) {
   const data::MindDataOptions minddata = minddata_options(flags);
   const auto reads_tree = [&] { return !flags.graph.empty() && data::is_minddata_json(read_file(flags.graph)); };
   if (app.given("--pixels") && !app.given("--minddata") && !reads_tree())
-    throw Error("--pixels has no effect: there is no tree of MindData's to read or to write", ErrorKind::usage);
+    throw Error("--pixels has no effect: no graph in MindData's format is read or written", ErrorKind::usage);
   if (flags.graph.empty()) {
     if (flags.data_dir.empty()) {
       const bool alone = !app.has("--graph");
@@ -146,11 +153,12 @@ data::DataGraph graph_of(const Command& app, const PipelineFlags& flags) {
        {"--image_size", "--batch_size", "--min_area", "--crop_padding", "--augment", "--random_erasing", "--mixup",
         "--cutmix", "--flip", "--exif_orientation", "--model", "--eval", "--no_normalize"}) {
     if (app.given(flag))
-      throw Error(fmt::format("{} has no effect with --graph: the graph says it", flag), ErrorKind::usage);
+      throw Error(fmt::format("{} has no effect with --graph, which contains the whole pipeline", flag),
+                  ErrorKind::usage);
   }
   for (const char* flag : {"--split", "--label_base", "--label_field", "--num_classes", "--allow_missing_shards"}) {
     if (app.given(flag) && flags.data_dir.empty())
-      throw Error(fmt::format("{} has no effect on the data of a graph: give --data_dir, too", flag), ErrorKind::usage);
+      throw Error(fmt::format("{} has no effect with --graph alone: it is for --data_dir", flag), ErrorKind::usage);
   }
   data::DataGraph graph = data::read_graph(flags.graph, minddata);
   if (!flags.data_dir.empty()) graph = data::with_source(std::move(graph), source_of(flags)).graph();

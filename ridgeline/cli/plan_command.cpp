@@ -17,16 +17,16 @@
 namespace ridgeline::cli {
 namespace {
 
-// The longest step: a year.
+// The longest step that is accepted: a year.
 constexpr double kMostSeconds = 3.2e7;
 
 struct PlannedStep {
   const comm::Cluster* cluster = nullptr;
   std::int64_t bucket_bytes = 0;
   comm::Replay by_size;             // buckets of that size
-  comm::Replay by_index;            // the best of at most so many buckets
-  comm::Replay in_one_call;         // behind the backward part
-  std::optional<ShardPlan> shards;  // where dense layers may be divided, too
+  comm::Replay by_index;            // the best of at most `buckets` buckets
+  comm::Replay in_one_call;         // after the backward pass
+  std::optional<ShardPlan> shards;  // with --auto_parallel
 };
 
 PlannedStep planned(const comm::StepTimeline& timeline, const comm::Cluster& cluster, int buckets) {
@@ -109,28 +109,31 @@ int plan_command(const Words& words) {
   int buckets = 8;
   bool json = false, shards = false, overlap = false;
   Command app(
-      "what a step that was measured here would take on clusters that are not: its launches replayed over a model of "
-      "their links",
+      "estimate the time of a measured training step on clusters, from the times of its launches and a model of the "
+      "cluster's links",
       "plan");
-  app.option("FILE", file, "what `bench step --json` printed").required();
+  app.option("FILE", file, "output of `ridgeline bench step --json`").required();
   app.option("--cluster", cluster,
-             "this one with its buckets, instead of a table of all: " + joined_names(comm::cluster_table()));
+             "show only this cluster, with its gradient buckets; default: a table of all: " +
+                 joined_names(comm::cluster_table()));
   app.option("--images_per_second", images,
-             "of one device of the cluster: all launches are scaled to it; 0: as fast as here");
-  app.option("--buckets", buckets, "the most buckets of a split by index");
+             "speed of one device of the cluster, to which the measured times are scaled; 0: as measured");
+  app.option("--buckets", buckets, "largest number of gradient buckets to try");
   app.flag("--auto_parallel", shards,
-           "how parallel_mode=auto_parallel would divide the dense layers of the step's model, with its estimates");
-  app.flag("--hcom_parallel", overlap, "of auto_parallel: gradients are exchanged beside the backward pass");
+           "print how --parallel_mode=auto_parallel would divide the model's dense layers, with its estimates");
+  app.flag("--hcom_parallel", overlap,
+           "with --auto_parallel: assume that gradients are exchanged during the backward pass");
   app.flag("--json", json, "print one JSON object");
   if (!app.parse(words)) return 0;
   if (!(images >= 0)) throw Error(fmt::format("--images_per_second={} (allowed: 0 or more)", images), ErrorKind::usage);
   const train::MeasuredStep step = train::read_measured_step(file);
-  // Timed one by one, launches take a little longer together than the step.
+  // The launches were timed one by one, so their sum is a little more than the time of the step.
   const double seconds = images > 0 ? static_cast<double>(step.batch_size) / images : step.milliseconds / 1e3;
   if (!(seconds > 0)) throw Error("[plan] the step takes no time", ErrorKind::usage);
   if (seconds > kMostSeconds)
-    throw Error(fmt::format("--images_per_second={}: a step would take more than {} s", images, kMostSeconds),
-                ErrorKind::usage);
+    throw Error(
+        fmt::format("--images_per_second={} is too low: a step would take more than {} s", images, kMostSeconds),
+        ErrorKind::usage);
   const comm::StepTimeline timeline = scaled(step.timeline, seconds / step.timeline.seconds());
   std::vector<PlannedStep> plans;
   if (!cluster.empty()) {

@@ -90,11 +90,13 @@ constexpr std::array<Format, 3> kFormats{
 void refuse_other_models(const std::string& path) {
   for (const std::string_view ending : {".safetensors", ".pt", ".pth", ".ckpt"}) {
     if (path.ends_with(ending))
-      throw Error(path + " is no image: weights are given by --weights=" + path, ErrorKind::usage);
+      throw Error(path + " is not an image; to use it as weights: --weights=" + path, ErrorKind::usage);
   }
   if (!path.ends_with(".onnx")) return;
-  throw Error(path + ": predict reads model files *.rdgm (ridgeline export --out MODEL.rdgm) and checkpoints " +
-                  "(--checkpoint_dir, --weights), no ONNX files",
+  throw Error(path +
+                  ": predict does not read ONNX files, only model files *.rdgm (ridgeline export --out MODEL.rdgm) and "
+                  "checkpoints " +
+                  "(--checkpoint_dir, --weights)",
               ErrorKind::usage);
 }
 
@@ -108,41 +110,45 @@ const Format& format_named(const std::string& name) {
 }  // namespace
 
 int predict_command(const Words& words) {
-  Command app("the most probable classes of image files: ridgeline predict MODEL.rdgm IMAGE..., or with flags",
-              "predict");
+  Command app(
+      "print the most probable classes of image files: ridgeline predict MODEL.rdgm IMAGE..., or with flags for the "
+      "model",
+      "predict");
   train::Recipe recipe;
   std::vector<std::string> images;
   Shown shown;
   std::string format_name = "text", reproducibility = "fast";
-  app.option("IMAGE", images, image::decoded_format_names() + " files; a model file in front (ridgeline export)")
+  app.option("IMAGE", images,
+             image::decoded_format_names() + " files; the first may be a model file that `ridgeline export` wrote")
       .required();
   add_saved_model_flags(app, recipe);
-  app.option("--top", shown.top, "classes shown");
-  app.option("--format", format_name, "text, csv or json (one object a line)");
+  app.option("--top", shown.top, "number of classes to print");
+  app.option("--format", format_name, "output format: text, csv or json (one object per image and line)");
   app.option("--reproducibility", reproducibility,
-             "the same bits: fast (same machine and threads), deterministic (any number of threads), portable (any "
-             "machine)");
-  app.flag("--logits", shown.logits, "show logits, in the order of the classes");
+             "when results are bitwise the same: fast (same machine and number of threads), deterministic (any number "
+             "of threads), portable (any machine)");
+  app.flag("--logits", shown.logits,
+           "print the logits of all classes, in the order of the classes, instead of probabilities");
   if (!app.parse(words)) return 0;
   const Format& format = format_named(format_name);
   const KernelPromise promise{.bits = reproducibility_named(reproducibility)};
   const bool from_file = infer::is_model_file(images.front());
   if (!from_file) refuse_other_models(images.front());
   if (!from_file && images.front().ends_with(".rdgm")) {
-    throw Error(is_regular_file(images.front()) ? images.front() + " is no model file (ridgeline export writes them)"
+    throw Error(is_regular_file(images.front()) ? images.front() + " is not a model file (ridgeline export writes them)"
                                                 : "no such file: " + images.front());
   }
   if (from_file) {
     for (const char* flag : {"--model", "--checkpoint_dir", "--checkpoint", "--weights", "--num_classes",
                              "--image_size", "--exif_orientation"}) {
       if (app.given(flag)) {
-        throw Error(std::string(flag) + " has no meaning beside the model file " + images.front(), ErrorKind::usage);
+        throw Error(std::string(flag) + " has no effect with the model file " + images.front(), ErrorKind::usage);
       }
     }
   }
   const infer::Model model = from_file ? infer::read_model(images.front()) : train::saved_model(recipe);
   if (from_file) images.erase(images.begin());
-  if (images.empty()) throw Error("give the images behind the model file", ErrorKind::usage);
+  if (images.empty()) throw Error("no image given after the model file", ErrorKind::usage);
   infer::Predictor predictor(model, {.batch_size = 1, .session = {.promise = promise}});
   bool all_read = true;
   if (!shown.logits) std::printf("%s", format.header.data());

@@ -27,10 +27,10 @@ class Reader {
     try {
       documents = YAML::LoadAll(yaml);
     } catch (const YAML::Exception& error) {
-      refuse(error.mark, "is no YAML: " + error.msg);
+      refuse(error.mark, "is not valid YAML: " + error.msg);
     }
     if (documents.empty() || documents.size() > kDocuments)
-      refuse(YAML::Mark(), fmt::format("has {} documents; values, help and choices are meant", documents.size()));
+      refuse(YAML::Mark(), fmt::format("has {} documents (allowed: 1 to 3: values, help, choices)", documents.size()));
     Preset preset;
     each(documents[0], [&](const std::string& key, const YAML::Node& key_node, const YAML::Node& value) {
       check_flag(key, key_node);
@@ -65,13 +65,13 @@ class Reader {
 
   template <class Body>
   void each(const YAML::Node& map, const Body& body) const {
-    if (!map.IsMap()) refuse(map.Mark(), "is no list of `flag: value`");
+    if (!map.IsMap()) refuse(map.Mark(), "is not a list of `flag: value`");
     std::vector<std::string> seen;
     for (const auto& entry : map) {
-      if (!entry.first.IsScalar()) refuse(entry.first.Mark(), "a key is no text");
+      if (!entry.first.IsScalar()) refuse(entry.first.Mark(), "a key is not a text");
       const std::string key = entry.first.Scalar();
       if (std::find(seen.begin(), seen.end(), key) != seen.end())
-        refuse(entry.first.Mark(), "'" + key + "' comes twice");
+        refuse(entry.first.Mark(), "'" + key + "' occurs twice");
       seen.push_back(key);
       body(key, entry.first, entry.second);
     }
@@ -79,7 +79,7 @@ class Reader {
 
   void check_flag(const std::string& key, const YAML::Node& at) const {
     const train::RecipeOption* option = train::find_option(key);
-    if (option != nullptr && !option->in_presets) refuse(at.Mark(), "'" + key + "' cannot stand in a preset");
+    if (option != nullptr && !option->in_presets) refuse(at.Mark(), "'" + key + "' is not allowed in a preset");
     if (std::find(flags_.begin(), flags_.end(), key) != flags_.end()) return;
     refuse(at.Mark(), "unknown key '" + key + "'" + did_you_mean(key, flags_));
   }
@@ -89,7 +89,7 @@ class Reader {
   }
 
   std::string one(const std::string& key, const YAML::Node& value) const {
-    if (!value.IsScalar()) refuse(value.Mark(), "'" + key + "' is no text, number or boolean");
+    if (!value.IsScalar()) refuse(value.Mark(), "'" + key + "' is not a text, number or boolean");
     return value.Scalar();
   }
   // A flag that may be given several times has a list.
@@ -125,7 +125,7 @@ Preset read_preset(const std::string& yaml, const std::string& where, const std:
     const auto choices = preset.choices.find(key);
     if (choices == preset.choices.end()) continue;
     if (std::find(choices->second.begin(), choices->second.end(), value) != choices->second.end()) continue;
-    throw Error(fmt::format("[preset] {}: {} is {}, none of its choices ({})", where, key, value,
+    throw Error(fmt::format("[preset] {}: {} is {}, which is not one of its choices ({})", where, key, value,
                             fmt::join(choices->second, ", ")),
                 ErrorKind::usage);
   }
@@ -145,9 +145,9 @@ std::vector<std::string> with_preset(const std::vector<std::string>& words, cons
   for (const auto& [key, choices] : preset.choices) {
     const std::string value = value_of(words, "--" + key);
     if (value.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) continue;
-    throw Error(
-        fmt::format("--{}={} does not go with --preset={} (allowed: {})", key, value, name, fmt::join(choices, ", ")),
-        ErrorKind::usage);
+    throw Error(fmt::format("--{}={} is not possible with --preset={} (allowed: {})", key, value, name,
+                            fmt::join(choices, ", ")),
+                ErrorKind::usage);
   }
   all.insert(all.end(), words.begin(), words.end());
   return all;

@@ -109,7 +109,7 @@ int run_program(int argc, char** argv) {
       case ErrorKind::interrupted: return 130;
     }
     return 1;
-  } catch (const std::filesystem::filesystem_error& error) {  // that no part of the program expected
+  } catch (const std::filesystem::filesystem_error& error) {  // not handled elsewhere
     const std::string path = printable(error.path1().string());
     std::fprintf(stderr, "ridgeline: cannot use %s: %s\n", path.c_str(), error.code().message().c_str());
     return 1;

@@ -53,18 +53,19 @@ void add_option(Command& app, const train::RecipeOption& option, train::RecipeAr
 void refuse_unsupported(const train::RecipeArguments& f) {
   const auto check_size = [](const char* flag, std::int64_t value) {
     if (value >= 0) return;
-    throw Error(fmt::format("--{}={} is out of range (allowed: 1 or more, 0: as many as there are)", flag, value),
+    throw Error(fmt::format("--{}={} is out of range (allowed: 1 or more, or 0 for as many as there are)", flag, value),
                 ErrorKind::usage);
   };
   check_size("rank_size", f.rank_size);
   check_size("group_size", f.group_size);
   if (f.rank_size > 0 && f.group_size > 0 && f.rank_size != f.group_size) {
-    throw Error(
-        fmt::format("--rank_size={} and --group_size={} are two names of one number", f.rank_size, f.group_size),
-        ErrorKind::usage);
+    throw Error(fmt::format("--rank_size={} and --group_size={} differ, but are two names of the same setting",
+                            f.rank_size, f.group_size),
+                ErrorKind::usage);
   }
   if (f.dtype != "tf.float32" && f.dtype != "float32" && f.dtype != "fp32") {
-    throw Error("--dtype=" + f.dtype + ": this version trains in float32 only (allowed: tf.float32)", ErrorKind::usage);
+    throw Error("--dtype=" + f.dtype + ": weights are always float32 (allowed: tf.float32; see --precision_mode)",
+                ErrorKind::usage);
   }
 }
 
@@ -89,8 +90,8 @@ void refuse_training_flags(const std::vector<std::string>& words) {
     const std::string name = word.substr(2, word.find('=') - 2);
     const train::RecipeOption* option = train::find_option(name);
     if (option == nullptr || option->group.in_evaluations) continue;
-    throw Error(fmt::format("evaluate: --{} does nothing in an evaluation of checkpoints, it is an option of train "
-                            "(evaluate --help lists what counts)",
+    throw Error(fmt::format("evaluate: --{} is an option of train and has no effect on an evaluation (evaluate --help "
+                            "lists the options)",
                             name),
                 ErrorKind::usage);
   }
@@ -167,7 +168,7 @@ std::vector<Number> numbers_of(const char* flag, const std::string& list) {
     Number value{};
     const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || rest != word.data() + word.size())
-      throw Error(fmt::format("{}={}: '{}' is no number", flag, list, word), ErrorKind::usage);
+      throw Error(fmt::format("{}={}: '{}' is not a number", flag, list, word), ErrorKind::usage);
     numbers.push_back(value);
   }
   return numbers;
@@ -194,12 +195,11 @@ void finish_evaluation_flags(const Command& app, train::Recipe& r) {
   r.label_smoothing_of_checkpoint = !app.given("--label_smoothing");
   if (app.given("--log_dir")) return;
   if (app.given("--log_name"))
-    throw Error("--log_name names a file in --log_dir, and an evaluation without --log_dir writes none",
-                ErrorKind::usage);
+    throw Error("--log_name needs --log_dir: without it an evaluation writes no log", ErrorKind::usage);
   r.log_dir.clear();
 }
 
-// One thing that is said in two ways.
+// Refuses two flags that set the same thing.
 void refuse_both_ways(const Command& app, const train::Recipe& recipe) {
   const auto says = [&](const train::RecipeOption& option) {
     return app.given(fmt::format("--{}", option.name)) &&
@@ -223,8 +223,9 @@ data::BadSampleOptions finish_bad_samples(const Command& app, const train::Recip
                 ErrorKind::usage);
   for (const char* flag : {"--bad_sample_budget", "--quarantine"}) {
     if (options.policy == data::BadSamplePolicy::raise && app.given(flag))
-      throw Error(std::string(flag) + " needs --bad_samples=skip or replace: raise ends at the first bad sample",
-                  ErrorKind::usage);
+      throw Error(
+          std::string(flag) + " needs --bad_samples=skip or replace: with raise, the first bad sample ends the run",
+          ErrorKind::usage);
   }
   return options;
 }

@@ -25,7 +25,7 @@ const ReportForm& report_form_of(const std::string& path) {
     if (ending == form.ending) return form;
     allowed += (allowed.empty() ? "" : ", ") + std::string(form.ending);
   }
-  throw Error(fmt::format("report: --out={} ends in none of {}", path, allowed), ErrorKind::usage);
+  throw Error(fmt::format("report: --out={} must end in one of {}", path, allowed), ErrorKind::usage);
 }
 
 }  // namespace
@@ -33,11 +33,10 @@ const ReportForm& report_form_of(const std::string& path) {
 int report_command(const Words& words) {
   std::vector<std::string> directories;
   std::string out = "report.html", title;
-  Command app("runs side by side: accuracy, loss, speed, settings and curves, from what they left in their --log_dir",
-              "report");
-  app.option("LOG_DIR", directories, "log directories of trainings; others are compared with the first").required();
-  app.option("--out", out, "the file to write: .html (a page that opens from disk), .md or .csv");
-  app.option("--title", title, "the heading; empty: what is compared");
+  Command app("compare accuracy, loss, speed, settings and curves of runs, read from their --log_dir", "report");
+  app.option("LOG_DIR", directories, "log folders of trainings; all are compared with the first").required();
+  app.option("--out", out, "file to write: .html (a page without external files), .md or .csv");
+  app.option("--title", title, "title of the report; empty: made from what is compared");
   if (!app.parse(words)) return 0;
   const ReportForm& form = report_form_of(out);
   train::Report report = train::compare_runs(train::read_run_logs(directories));

@@ -10,16 +10,18 @@ namespace ridgeline::cli {
 
 inline void add_saved_model_flags(Command& app, train::Recipe& recipe) {
   recipe.model.clear();
-  app.option("--model", recipe.model, "the model; by default the checkpoint's");
-  app.option("--checkpoint_dir", recipe.checkpoint_dir, "use its newest checkpoint");
-  app.option("--checkpoint", recipe.checkpoint,
-             "another of its checkpoints: best (of the run's evaluations), or a step");
+  app.option("--model", recipe.model, "architecture; default: the checkpoint's");
+  app.option("--checkpoint_dir", recipe.checkpoint_dir, "folder of checkpoints; the newest is used");
+  app.option("--checkpoint", recipe.checkpoint, "use another checkpoint of the folder: best (by evaluation) or a step");
   app.option("--weights,--restore_path", recipe.restore_path,
-             "use these weights instead: a safetensors file (torchvision's names), a checkpoint or *.rdgm");
-  app.option("--num_classes", recipe.num_classes, "of weights that do not tell it; 0: the published model's");
-  app.option("--image_size", recipe.image_size, "0: the checkpoint's or the model's own");
+             "use these weights instead of --checkpoint_dir: a safetensors file (torchvision's names), a checkpoint or "
+             "*.rdgm");
+  app.option("--num_classes", recipe.num_classes,
+             "number of classes, for weights that do not say it; 0: that of the published model");
+  app.option("--image_size", recipe.image_size,
+             "side of the input images in pixels; 0: the checkpoint's, else the model's default");
   app.option("--exif_orientation", recipe.exif_orientation,
-             "apply: turn pictures that a camera stored lying or mirrored; ignore; by default as the training did");
+             "rotate and mirror images as their Exif orientation says: apply or ignore; default: as in the training");
 }
 
 }  // namespace ridgeline::cli

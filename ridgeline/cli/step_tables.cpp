@@ -91,8 +91,7 @@ std::string balance_table(std::span<const LaunchReport> launches, const StepBala
                       balance.bound(), barriers, 100 * serial / balance.seconds);
   if (balance.library_seconds > 0) {
     text += fmt::format(
-        "; launches that the kernel library divides are left out, how is not known ({:.1f} % of what "
-        "one thread does)",
+        "; without launches that the kernel library divides in its own way ({:.1f} % of the time of one thread)",
         100 * balance.library_seconds / balance.seconds);
   }
   return text + "\n";

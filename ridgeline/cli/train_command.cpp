@@ -32,13 +32,13 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-// As seen from the user's folder, which is not that of a launched rank.
+// A path that is valid in the user's folder: a launched rank runs in another one.
 std::string for_user(const std::string& path) {
   if (!comm::process_environment()("RANK_ID")) return path;
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-// The command that this run makes possible.
+// Suggests the next command.
 void print_next(const train::Recipe& recipe, const train::TrainingResult& result) {
   if (recipe.synthetic || result.interrupted || result.checkpoint_path.empty()) return;
   const std::string program = quoted(::program_invocation_name);  // as it was called
@@ -79,7 +79,7 @@ void print_summary(const train::Recipe& recipe, const train::TrainingResult& res
   print_next(recipe, result);
 }
 
-// Beside the log.
+// Written next to the log.
 void write_benchmark(const train::Recipe& recipe, const train::TrainingResult& result) {
   const std::string text = train::benchmark_summary(recipe, result, process_milliseconds() / 1000);
   const std::string path = recipe.log_dir + "/" + train::case_name(recipe, result.ranks) + ".log";
@@ -89,7 +89,7 @@ void write_benchmark(const train::Recipe& recipe, const train::TrainingResult& r
 }
 
 int run(const train::Recipe& recipe) {
-  const train::PipeGuard pipes;  // what is said behind the run may find its reader gone, too
+  const train::PipeGuard pipes;  // the reader of the output may be gone when the summary is printed
   if (train::scheduled(train::print_line)) return 0;
   const train::RunRanks ranks = train::connect_ranks(recipe.rank_size, recipe.rank_size_flag, train::print_line);
   if (recipe.mode == train::Mode::evaluate) {
@@ -107,7 +107,7 @@ int run(const train::Recipe& recipe) {
   return result.interrupted ? 130 : 0;
 }
 
-// Other ranks are told what is missing in the words.
+// Errors of the command line are also reported to the other ranks, which wait for this one.
 int run_as_rank(const std::function<std::optional<train::Recipe>()>& read_words) {
   const std::optional<train::Recipe> recipe = train::before_joining(read_words);
   return recipe ? run(*recipe) : 0;
@@ -117,7 +117,7 @@ int run_as_rank(const std::function<std::optional<train::Recipe>()>& read_words)
 
 int train_command(const Words& words) {
   return run_as_rank([&]() -> std::optional<train::Recipe> {
-    Command app("train a model", "train");
+    Command app("train a model, or resume the run of the same --log_dir", "train");
     train::RecipeArguments flags;
     add_recipe_flags(app, flags);
     if (!app.parse(with_files(app, words))) return std::nullopt;
@@ -127,12 +127,12 @@ int train_command(const Words& words) {
 
 int evaluate_command(const Words& words) {
   return run_as_rank([&]() -> std::optional<train::Recipe> {
-    Command app("accuracy and loss of checkpoints on the validation part", "evaluate");
+    Command app("compute accuracy and loss of checkpoints on the validation split", "evaluate");
     train::RecipeArguments flags;
     add_evaluation_flags(app, flags);
     refuse_training_flags(words);
     if (!app.parse(with_files(app, words))) return std::nullopt;
-    // A preset names the folder of its training.
+    // The log_dir of a preset is that of its training: an evaluation does not write there.
     if (value_of(words, "--log_dir").empty()) flags.recipe.log_dir.clear();
     if (app.given("--mode") && flags.mode != "evaluate") train::parse_mode(flags.mode);
     flags.mode = "evaluate";

@@ -1,4 +1,4 @@
-// The C program of bindings/c/examples does what its comment says.
+// The example programs of bindings/c/examples do what their comments say.
 #include "tests/data/helpers.h"
 #include "tests/support/program.h"
 

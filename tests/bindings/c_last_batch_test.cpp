@@ -1,4 +1,4 @@
-// What the rows of a batch are: samples and nothing else, unless batches of one size are asked for.
+// The rows of a batch are samples and nothing else, unless batches of equal size are requested.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -12,8 +12,8 @@ namespace {
 #define EXPECT_OK(call) EXPECT_EQ(call, RIDGELINE_OK) << ridgeline_last_error()
 
 struct Rows {
-  std::vector<std::int64_t> rows, samples, real;  // one a batch
-  std::vector<std::int32_t> labels;               // of the rows that mask tells real
+  std::vector<std::int64_t> rows, samples, real;  // one per batch
+  std::vector<std::int32_t> labels;               // over the rows whose mask is 1
 };
 
 Rows rows_of(ridgeline_iterator* it) {
@@ -55,7 +55,7 @@ TEST(CLastBatch, HoldsItsSamplesAloneUnlessPaddingIsAskedFor) {
     ridgeline_iterator* it = nullptr;
     EXPECT_OK(ridgeline_iterator_create(dataset, &o, &it));
     const Rows all = rows_of(it);
-    // 22 files, of which one is no image.
+    // 22 files, one of which is not an image.
     EXPECT_EQ(std::accumulate(all.real.begin(), all.real.end(), std::int64_t{0}), 21);
     for (const int label : {0, 1, 2}) EXPECT_EQ(std::count(all.labels.begin(), all.labels.end(), label), 7);
     EXPECT_EQ(all.rows, pad ? std::vector<std::int64_t>(6, 4) : all.real);

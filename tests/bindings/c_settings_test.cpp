@@ -1,4 +1,4 @@
-// Settings of an iterator that have no field in the C interface come by their names.
+// Iterator settings without a field in the C interface can be given by name.
 #include <string>
 
 #include "bindings/c/ridgeline_data.h"
@@ -10,7 +10,7 @@ namespace {
 struct CSettings : ::testing::Test {
   ~CSettings() override { EXPECT_EQ(ridgeline_dataset_free(dataset), RIDGELINE_OK); }
 
-  // Batches until the end; -1 where there is no iterator, which ridgeline_last_error() explains.
+  // The number of batches until the end; -1 without an iterator (see ridgeline_last_error()).
   int batches_with(const std::string& settings) const {
     ridgeline_options options;
     EXPECT_EQ(ridgeline_options_init(&options), RIDGELINE_OK);

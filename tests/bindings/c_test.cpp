@@ -1,5 +1,4 @@
-// The C interface: the engine's batches, states, memory and DLPack through the header alone, and every misuse as an
-// error.
+// The C interface, used only through its header: batches, states, memory and DLPack, and an error for every misuse.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -68,7 +67,7 @@ struct C : ::testing::Test {
     EXPECT_OK(ridgeline_iterator_next(it, -1, &batch));
     return batch;
   }
-  // Of all columns of all batches that are left.
+  // A digest of all columns of the remaining batches.
   static std::uint64_t digest_of(ridgeline_iterator* it) {
     std::uint64_t seed = 0;
     ridgeline_batch* batch = nullptr;
@@ -103,7 +102,7 @@ TEST_F(C, BatchesAreThoseOfTheEngine) {
   o.workers = 0;
   o.pull = 1;
   ridgeline_iterator* it = run(dataset, &o);
-  EXPECT_OK(ridgeline_dataset_free(dataset));  // the run does not need it
+  EXPECT_OK(ridgeline_dataset_free(dataset));  // the run does not need the dataset
   EXPECT_EQ(digest_of(it), digest_expected);
   EXPECT_OK(ridgeline_iterator_free(it));
 }
@@ -158,7 +157,7 @@ TEST_F(C, ColumnsArePointersWithShapesAndStrides) {
             (std::vector<std::int64_t>{768, 48, 3, 1}));
   EXPECT_EQ(image.bytes, 4 * 768 * 4u);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(image.data) % 64, 0u);
-  static_cast<float*>(image.data)[0] = 1;  // may be written to
+  static_cast<float*>(image.data)[0] = 1;  // may be modified
   EXPECT_REFUSED(ridgeline_batch_column(batch, "imag", &image), RIDGELINE_USAGE, "did you mean 'image'");
   EXPECT_REFUSED(ridgeline_batch_column_at(batch, 3, &image), RIDGELINE_USAGE, "column 3 of 3");
   EXPECT_OK(ridgeline_batch_free(batch));
@@ -276,7 +275,7 @@ TEST_F(C, BatchesLieInTheCallersMemory) {
   ridgeline_column image;
   EXPECT_OK(ridgeline_batch_column(batch, "image", &image));
   EXPECT_OK(ridgeline_iterator_free(it));
-  EXPECT_FALSE(memory.held.empty());  // the batch still lies in it
+  EXPECT_FALSE(memory.held.empty());  // the tensor keeps the batch's memory
   static_cast<float*>(image.data)[0] = 2;
   EXPECT_OK(ridgeline_batch_free(batch));
   EXPECT_TRUE(memory.held.empty());
@@ -426,7 +425,7 @@ TEST_F(C, ABadRecordIsAFailureAndCanBeSkipped) {
   EXPECT_OK(ridgeline_dataset_free(dataset));
 }
 
-// Not the caller's mistake, and no fault of the data.
+// A failure that is neither the caller's mistake nor bad data.
 TEST_F(C, AServerThatIsAwayIsUnreachable) {
   ridgeline_dataset* dataset =
       made(Tar({"http://127.0.0.1:1/a.tar"}, {.num_classes = 2, .tries = 1}).batch(2).to_json());

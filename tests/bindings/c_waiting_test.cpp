@@ -1,4 +1,4 @@
-// The C interface where it waits, and where the caller's header is another one than the library's.
+// The C interface while it waits, and with callers compiled with another version of its header.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,8 +39,8 @@ TEST(COptions, OfAnotherSizeAreFilledAsFarAsBothGo) {
   EXPECT_NE(std::string(ridgeline_last_error()).find("the first header's had"), std::string::npos);
 }
 
-// While one thread waits for a batch that does not come, others get their turns, and a limited wait ends: or this test
-// does not.
+// While one thread waits for a batch that never comes, other threads can call, and a wait with a timeout ends.
+// Otherwise this test hangs.
 TEST(CWaiting, AThreadThatWaitsForABatchHoldsUpNobody) {
   std::atomic<bool> go{false};
   register_generator("blocked", {.schema = {{"n", DType::i64, Shape{}}}, .rows = 4, .row = [&](std::int64_t i) {

@@ -1,5 +1,5 @@
-// What the program says to wrong calls and damaged files, as a user meets it: one line that names the flag, file or
-// record and what would be right, and an exit code that is not zero.
+// Errors for wrong calls and damaged files: one line with the flag, file or record and what is allowed, and an exit
+// code other than 0.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -32,7 +32,7 @@ const std::string& root() {
   return path;
 }
 
-// A short run that would work on good input.
+// A short run that succeeds on good input.
 std::string training(const std::string& data_dir, const std::string& more = "") {
   static int counter = 0;
   return "train --model=resnet20 --mode=train --max_epochs=1 --batch_size=8 --num_classes=10 --log_dir=" + root() +
@@ -42,7 +42,7 @@ std::string training(const std::string& data_dir, const std::string& more = "") 
 TEST(BadInput, GoodInputWorks) {
   expect(run(training(root() + "/shapes")), 0, {"step:     5"});
   expect(run(training(root() + "/records")), 0, {"labels: stored from 1"});
-  // Booleans with and without a value, hyphens, and a flag given twice: the last one counts.
+  // Booleans with and without a value, hyphens in names, and a flag given twice: the last value counts.
   const std::string synthetic =
       " --mode=train --model=resnet20 --num-classes=10 --batch_size=4 --max_train_steps=9 "
       "--max-train-steps 1 --log_dir=" +
@@ -63,23 +63,23 @@ TEST(BadInput, FlagsAreRefusedByName) {
   expect(run("train --optimizer=adamm --synthetic"), 2, {"unknown optimizer 'adamm'", "did you mean 'adam'?", "lamb"});
   expect(run("train --optimizer=adam --beta2=1 --synthetic"), 2, {"beta2 is 1", "[0, 1)"});
   expect(run("train --beta1=0.5 --synthetic"), 2,
-         {"--beta1 means nothing to the optimizer momentum", "--use_nesterov"});
+         {"--beta1 has no effect on the optimizer momentum", "--use_nesterov"});
   expect(run("train --optimizer=sgd --momentum=0.9 --synthetic"), 2, {"--momentum means nothing", "none of these"});
   expect(run("train --lr_schedule=cosinus --synthetic"), 2, {"unknown schedule 'cosinus'", "cosine", "one_cycle"});
-  expect(run("train --lr_power=2 --synthetic"), 2, {"--lr_power means nothing to the schedule warmup_cosine"});
+  expect(run("train --lr_power=2 --synthetic"), 2, {"--lr_power has no effect on the schedule warmup_cosine"});
   expect(run("train --lr_schedule=multi_step --synthetic"), 2, {"--lr_decay_epochs, such as 30,60,90"});
-  expect(run("train --lr_schedule=multi_step --lr_decay_epochs=3,x --synthetic"), 2, {"'x' is no epoch"});
+  expect(run("train --lr_schedule=multi_step --lr_decay_epochs=3,x --synthetic"), 2, {"'x' is not a valid epoch"});
   expect(run("train --lr_scale=head --synthetic"), 2, {"--lr_scale=head", "PATTERN=FACTOR"});
   expect(run("train --mode=train --model=resnet20 --freeze=conv9.* --synthetic --num_classes=10 --max_train_steps=1 "
              "--log_dir=" +
              root() + "/x"),
          2, {"parameters 'conv9.*'", "no parameter of such a name", "conv1.weight"});
-  // What has no value does not take the next word, a flag least of all.
+  // A flag without a value does not take the next word as its value.
   for (const char* next : {"", " --max_train_steps=1", " 4"})
     expect(run(std::string("train --synthetic --batch_size=") + next), 2,
-           {"ridgeline train: --batch_size= has no value (--batch_size=VALUE is meant)"});
-  expect(run("dataset make shapes --out= x"), 2, {"--out= has no value (--out=VALUE is meant)"});
-  expect(run("train --synthetic --model"), 2, {"ridgeline train: --model needs a value behind it"});
+           {"ridgeline train: --batch_size= has no value (expected --batch_size=VALUE)"});
+  expect(run("dataset make shapes --out= x"), 2, {"--out= has no value (expected --out=VALUE)"});
+  expect(run("train --synthetic --model"), 2, {"ridgeline train: --model needs a value"});
   expect(run("train --lr=-1 --synthetic"), 2, {"ridgeline: --lr=-1 is out of range"});
   expect(run("train --accumulate_steps=0 --synthetic"), 2, {"--accumulate_steps=0 is out of range (allowed: 1 or"});
   expect(run("experiment list"), 2, {"unknown experiment 'list' (allowed: parallel_threads, ", "sweep, all"});
@@ -90,7 +90,7 @@ TEST(BadInput, FlagsAreRefusedByName) {
   expect(run("train --rank_size=2 --shard=False --synthetic"), 2, {"--shard=False", "the same images"});
   expect(run("train --rank_size=2 --group_size=4 --synthetic"), 2, {"--rank_size=2 and --group_size=4"});
   expect(run("train --split_strategy_by_idx=3,2 --synthetic"), 2, {"idx in idxList is not ascending"});
-  expect(run("train --split_strategy_by_idx=3,x --synthetic"), 2, {"'x' is no number"});
+  expect(run("train --split_strategy_by_idx=3,x --synthetic"), 2, {"'x' is not a number"});
   expect(run("train --split_strategy_by_size=50,40 --synthetic"), 2, {"size percentage list sum is not 100%"});
   expect(run("train --dtype=tf.float16 --synthetic"), 2, {"tf.float16", "tf.float32"});
   expect(run("train --image_size=32 --synthetic"), 2, {"[alexnet] image size 32 is too small"});
@@ -178,7 +178,7 @@ TEST(BadInput, AFullDiskWhileSavingKeepsTheOldCheckpoint) {
       "train --model=resnet20 --mode=train --batch_size=8 --data_dir=" + root() + "/shapes --log_dir=" + log;
   expect(run(words + " --max_epochs=2 --max_train_steps=5"), 0, {});
   const std::string before = read_file(log + "/model.ckpt-5.safetensors");
-  // A limit on the size of files stands in for the full disk: the checkpoint is larger, the log is not.
+  // A limit on the size of files imitates a full disk: the checkpoint is larger than it, the log is not.
   const std::string command = "bash -c \"trap '' XFSZ; ulimit -f 512; exec " + testing::program() + " " + words +
                               " --max_epochs=2 --max_train_steps=10\"";
   expect(testing::run_shell(command), 1, {"model.ckpt-10.safetensors"});

@@ -1,4 +1,4 @@
-// Training and evaluation over data with a damaged image: what each policy does, counts and lists.
+// Training and evaluation on data with a damaged image: what each policy does, counts and lists.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -33,7 +33,7 @@ const std::string& bad_samples_root() {
   return path;
 }
 
-// Lines of a kind in the metrics of a run.
+// Lines of one kind in the metrics of a run.
 std::vector<std::map<std::string, JsonScalar>> metrics(const std::string& log_dir, const std::string& kind) {
   std::vector<std::map<std::string, JsonScalar>> lines;
   for (auto& line : read_json_lines(log_dir + "/metrics.jsonl")) {
@@ -50,7 +50,7 @@ std::string words(const std::string& name) {
 TEST(BadSamples, TrainingReplacesThemAndEvaluationLeavesThemOut) {
   const std::string log = bad_samples_root() + "/replaced", list = bad_samples_root() + "/replaced.jsonl";
   const Outcome outcome = run("train" + words("replaced") + "--bad_samples=replace --quarantine=" + list);
-  // An epoch is five batches of all 40 images: the bad one is met once in each.
+  // An epoch is five batches with all 40 images, so the bad one occurs once in each.
   expect(outcome, 0,
          {"bad samples: 1 replaced so far", "bad samples: 2 replaced so far", list,
           "bad samples: 1 of 20 validation images left out", "validation: "});
@@ -76,7 +76,7 @@ TEST(BadSamples, TrainingReplacesThemAndEvaluationLeavesThemOut) {
   expect(run(evaluate + " --bad_samples=skip --bad_sample_budget=0"), 1, {"more than 0 bad samples"});
 }
 
-// What the message advises must be allowed in the mode it is met in.
+// The flags that the message recommends must be allowed in this mode.
 TEST(BadSamples, ABadValidationImageOfATrainingRunIsToBeReplaced) {
   const std::string data = bad_samples_root() + "/only_val";
   fs::copy(bad_samples_root() + "/shapes", data, fs::copy_options::recursive);
@@ -96,7 +96,7 @@ TEST(BadSamples, TrainingSkipsThemByTheMaskOfTheStep) {
   const auto counts = metrics(log, "bad_samples");
   ASSERT_EQ(counts.size(), 2u);
   EXPECT_EQ(std::get<std::int64_t>(counts[1].at("bad_samples")), 2);
-  // Mixed batches leave empty rows alone.
+  // Mixing batches does not change empty rows.
   expect(run("train --mode=train --bad_samples=skip --mixup=0.2 --cutmix=1" + words("mixed")), 0,
          {"bad samples: 2 left out so far"});
 }

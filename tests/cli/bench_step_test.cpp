@@ -1,5 +1,5 @@
-// `bench step`: counts, tables and limits. --memory_limit that can be met lowers the bytes, one that cannot is one line
-// that names the least; what fusion saves stands in the output.
+// `bench step`: counts, tables and limits. A --memory_limit that can be met lowers the bytes; one that cannot is a
+// one-line error with the smallest possible limit. The output shows what fusion saves.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -85,7 +85,7 @@ TEST(BenchStep, BalanceOfOneThreadLosesNothing) {
   for (const auto& launch : report.at("balance")[0].at("launches")) EXPECT_EQ(launch.at("barriers"), 0);
 }
 
-// The team that runs it is that of the machine; what is told is that of a team which it need not have.
+// The machine's own team runs the step; the table is about a team that the machine may not have.
 TEST(BenchStep, BalanceCountsThePartsOfTeamsThatTheMachineNeedNotHave) {
   const Outcome outcome = bench("--balance=4,64 --json --intra_op_parallelism_threads=1");
   ASSERT_EQ(outcome.code, 0) << outcome.text;
@@ -94,7 +94,8 @@ TEST(BenchStep, BalanceCountsThePartsOfTeamsThatTheMachineNeedNotHave) {
   EXPECT_EQ(four.at("threads"), 4);
   EXPECT_EQ(many.at("threads"), 64);
   EXPECT_EQ(report.at("efficiency_bound"), four.at("efficiency_bound"));
-  EXPECT_LT(many.at("efficiency_bound"), four.at("efficiency_bound"));  // 8 images of 16x16 are not work for 64
+  EXPECT_LT(many.at("efficiency_bound"),
+            four.at("efficiency_bound"));  // 8 images of 16x16 are too little work for 64 threads
   for (const auto& team : report.at("balance")) {
     double shares = 0;
     for (const auto& launch : team.at("launches")) {

@@ -1,4 +1,4 @@
-// The checkpoint of the best evaluation stays, is told and can be asked for, also when the run goes on.
+// The checkpoint of the best evaluation is kept, reported and can be selected, also after a resume.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ class BestCheckpoint : public ::testing::Test {
     fs::remove_all(log_dir_);
   }
 
-  // Ten steps an epoch, an evaluation behind each, of which only the newest checkpoint is kept.
+  // Ten steps per epoch with an evaluation after each; only the newest checkpoint is kept.
   testing::Outcome run(std::int64_t epochs, const std::string& more = "") const {
     return testing::run(
         fmt::format("train --data_dir={}/shapes --model=linear --image_size=32 --batch_size=10 --max_epochs=100 "
@@ -46,7 +46,7 @@ class BestCheckpoint : public ::testing::Test {
                     "--intra_op_parallelism_threads=1 --log_dir={} {}",
                     root(), epochs * kEpochSteps, log_dir_, more));
   }
-  // The first of the best, as metrics.jsonl tells them.
+  // The best evaluation in metrics.jsonl; on a tie the first.
   std::int64_t best_step() const {
     std::int64_t step = -1;
     double best = -1;
@@ -63,7 +63,7 @@ class BestCheckpoint : public ::testing::Test {
     for (const auto& file : train::list_checkpoints(log_dir_)) steps.push_back(file.step);
     return steps;
   }
-  // Until the best evaluation is not the newest: the rate is such that what was learned is lost again.
+  // Trains until the best evaluation is not the newest: the learning rate is so high that accuracy is lost again.
   std::int64_t spoiled() const {
     testing::expect(run(3), 0, {});
     testing::expect(run(5, "--lr=1000"), 0, {});
@@ -78,7 +78,7 @@ TEST_F(BestCheckpoint, IsNotRemovedWithTheOldOnesAndIsTold) {
   ASSERT_LT(best, 4 * kEpochSteps);
   EXPECT_EQ(kept(), (std::vector<std::int64_t>{best, 5 * kEpochSteps}));
   EXPECT_EQ(train::read_best(log_dir_)->step, best);
-  // And again, where nothing is left to do.
+  // Once more, although nothing is left to do.
   testing::expect(run(5, "--lr=1000"), 0,
                   {"best     " + path_of(best) + "   (step " + std::to_string(best) + ", top-1 of the validation part ",
                    "--checkpoint=best PICTURE.jpg"});
@@ -93,7 +93,7 @@ TEST_F(BestCheckpoint, ABetterOneTakesItsPlaceAlsoBehindAResume) {
         best == last ? std::vector<std::int64_t>{last} : std::vector<std::int64_t>{best, last};
     EXPECT_EQ(train::read_best(log_dir_)->step, best);
     for (const std::int64_t step : expected) EXPECT_TRUE(fs::exists(path_of(step))) << step;
-    EXPECT_LE(kept().size(), 3u);  // what was the best until now goes with the next file
+    EXPECT_LE(kept().size(), 3u);  // the previous best checkpoint is removed with the next save
   }
 }
 
@@ -122,7 +122,7 @@ TEST_F(BestCheckpoint, EvaluatePredictAndExportTakeItByName) {
   const testing::Outcome one = testing::run(evaluate + " --checkpoint=best");
   testing::expect(one, 0, {fmt::format("\n{:5d} ", best)});
   EXPECT_EQ(one.text.find("\n   50 "), std::string::npos) << one.text;
-  // Weights to begin with.
+  // Initial weights.
   testing::expect(testing::run(fmt::format("train --data_dir={}/shapes --mode=train --model=linear --image_size=32 "
                                            "--batch_size=10 --max_train_steps=1 --weights={} --checkpoint=best "
                                            "--log_dir={}/tuned",

@@ -1,5 +1,5 @@
-// Every option of the table is what its verdict says: another value of one that defines the run is refused when the run
-// goes on, one that changes it is said, and ranks that do not agree do not begin.
+// Every option behaves as its verdict says. On a resume, another value of an option that defines the run is refused,
+// another value of one that changes it gives a warning; ranks with different values do not start.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ std::map<std::string, std::string> flags_of(const std::string& words) {
   return flags;
 }
 
-// The last value of a flag counts. Random pixels take no folder.
+// The last value of a flag counts. Synthetic data needs no folder.
 std::string command(const std::vector<std::string>& parts) {
   std::map<std::string, std::string> flags = flags_of(
       "--model=linear --image_size=16 --batch_size=4 --mode=train --max_epochs=2 --max_train_steps=2 --warmup_epochs=0 "
@@ -73,7 +73,7 @@ std::string command(const std::vector<std::string>& parts) {
 
 std::string changed(const OtherValue& other) { return fmt::format("--{}={}", other.option, other.value); }
 
-// Two steps with these flags, once for all that begin so.
+// Trains two steps with these flags, once for all tests that begin so.
 const std::string& begun(const std::string& base) {
   static std::map<std::string, std::string> runs;
   std::string& log_dir = runs[base];
@@ -84,7 +84,7 @@ const std::string& begun(const std::string& base) {
   return log_dir;
 }
 
-// As a refusal or a warning names it.
+// The option as a refusal or a warning names it.
 std::string named(const train::RecipeOption& option) {
   const train::SettingRow* row = train::setting_of(option);
   return row != nullptr ? row->name : std::string(option.name);
@@ -128,7 +128,7 @@ TEST(ChangedSettings, EachThatDefinesTheRunIsRefusedAndEachThatChangesItIsSaid) 
   EXPECT_GE(said, 30);
 }
 
-// As if its program had not kept the setting: nobody knows what it was.
+// A checkpoint of a program that did not store this setting, so its value is unknown.
 TEST(ChangedSettings, AnOlderCheckpointGoesOnWithoutAWordAboutWhatItDoesNotKeep) {
   for (const train::SettingRow& row : train::setting_rows()) {
     const train::RecipeOption* option = train::find_option(row.name);
@@ -136,7 +136,7 @@ TEST(ChangedSettings, AnOlderCheckpointGoesOnWithoutAWordAboutWhatItDoesNotKeep)
       EXPECT_FALSE(row.before.has_value()) << row.name;
     }
   }
-  // What a run without any of these flags tells of itself is that of before they were kept.
+  // A run without any of these flags stores what it stored before the options existed.
   const std::string& log_dir = begun("");
   const testing::Outcome end = testing::run(command({"--max_train_steps=2", "--log_dir=" + log_dir}));
   EXPECT_EQ(end.text.find(" up to step "), std::string::npos) << end.text;
@@ -158,7 +158,8 @@ TEST(ChangedSettings, RanksThatHaveThemOtherwiseDoNotBegin) {
   int checked = 0;
   for (const train::RecipeOption& option : train::recipe_options()) {
     const bool by_part = option.verdict.place == Place::composed || option.verdict.place == Place::identity;
-    if ((!option.verdict.alike && !by_part) || named(option) == "data") continue;  // where data lie is each one's own
+    if ((!option.verdict.alike && !by_part) || named(option) == "data")
+      continue;  // the data folder may differ between ranks
     const OtherValue* other = other_value(all, option.name);
     if (other == nullptr || !other->not_by_two.empty()) continue;
     const testing::Outcome end = two_ranks(*other);

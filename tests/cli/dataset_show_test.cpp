@@ -1,4 +1,4 @@
-// `dataset show` as a user calls it.
+// `dataset show` from the command line.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ Outcome show(const std::string& arguments) {
 
 bool says(const Outcome& outcome, const std::string& part) { return outcome.text.find(part) != std::string::npos; }
 
-// Two forms of one graph: the engine's own and MindData's.
+// One graph in two formats: the engine's and MindData's.
 struct Graphs {
   std::string dir = testing::temporary_directory();
   data::Dataset dataset = data::ImageFolder("no/such/folder", {.recursive = false})
@@ -74,7 +74,7 @@ TEST(DatasetShow, DrawsAndTranslates) {
     EXPECT_NE(drawing.find(part), std::string::npos) << part;
   const Outcome tree = show("--graph " + graphs.own + " --minddata");
   EXPECT_TRUE(says(tree, "\"op_type\": \"ImageFolderDataset\"")) << tree.text;
-  // The two front ends give one graph.
+  // Both formats give the same graph.
   const Outcome own = show("--graph " + graphs.minddata + " --json");
   EXPECT_TRUE(data::graph_from_json(own.text) ==
               data::from_minddata_json(data::to_minddata_json(graphs.dataset.graph())))
@@ -141,7 +141,7 @@ TEST(DatasetShow, SaysWhatIsWrongWithACall) {
   const Graphs graphs;
   EXPECT_EQ(show("").code, 2);
   EXPECT_TRUE(says(show(""), "--data_dir or --graph is needed"));
-  EXPECT_TRUE(says(show("--graph " + graphs.own + " --before --after"), "give one of --before and --after"));
+  EXPECT_TRUE(says(show("--graph " + graphs.own + " --before --after"), "--before and --after exclude each other"));
   EXPECT_TRUE(says(show("--graph " + graphs.own + " --pixels opencv --minddata"), "allowed: exact, pillow"));
   EXPECT_TRUE(says(show("--graph " + graphs.own + " --disable_pass fuse_chain"), "did you mean 'fuse_chains'?"));
   EXPECT_TRUE(says(show("--graph " + graphs.dir + "/none.json"), "none.json"));

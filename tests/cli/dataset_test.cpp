@@ -1,4 +1,4 @@
-// The tools of `ridgeline dataset` as a user meets them: what they print and write, how they end, what they refuse.
+// The tools of `ridgeline dataset` from the command line: output, files, exit codes and errors.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -148,7 +148,7 @@ TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
                     .batch(16)
                     .to_json(2) +
                 "\n");
-  // With a model, what `ridgeline train` runs.
+  // With a model, the graph is that of `ridgeline train`.
   train::Recipe recipe;
   recipe.data_dir = dir;
   recipe.model = "resnet20";
@@ -167,14 +167,14 @@ TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
   EXPECT_NE(shifted.find("\"random_crop\""), std::string::npos) << shifted;
   EXPECT_EQ(shifted.find("random_resized_crop"), std::string::npos) << shifted;
   expect(dataset("export-json --eval --crop_padding=4" + flags), 2, {"--crop_padding has no effect with --eval"});
-  // A policy between the crop and the flip, which the step still may do.
+  // A policy between the crop and the flip; the step may still do the flip.
   recipe.augment = "trivial_augment_wide";
   const std::string augmented = train::open_data(recipe, {.training = true}).training->to_json(2);
   EXPECT_EQ(dataset("export-json --seed=4 --crop_padding=4 --augment=trivial_augment_wide" + flags).text,
             augmented + "\n");
   EXPECT_LT(augmented.find("\"random_crop\""), augmented.find("\"trivial_augment_wide\""));
   EXPECT_LT(augmented.find("\"trivial_augment_wide\""), augmented.find("\"random_horizontal_flip\""));
-  // A rectangle behind that, and batches whose images are mixed.
+  // A rectangle erased after that, and mixed batches.
   recipe.random_erasing = 0.25;
   recipe.mixup = 0.2;
   recipe.cutmix = 1;
@@ -191,7 +191,7 @@ TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
   expect(dataset("export-json --augment=randaugmen" + flags), 2,
          {"unknown augment 'randaugmen' (allowed: autoaugment"});
   expect(dataset("export-json --eval --augment=randaugment" + flags), 2, {"--augment has no effect with --eval"});
-  // A model's own rule: its exact resize, its mean.
+  // A model's own rule: exact resize, its own mean.
   expect(dataset("export-json --model=alexnet --eval --data_dir=" + dir), 0, {"\"size\": 128", "\"center_crop\""});
   expect(dataset("export-json --model=alexnett --data_dir=" + dir), 2, {"alexnett"});
   expect(dataset("export-json --data_dir=" + dir + " --out=" + tools_root() + "/no/such/g.json"), 1, {"/no/such"});
@@ -253,7 +253,7 @@ TEST(DatasetTools, PreviewDrawsTheSamePictureAgain) {
   expect(dataset(words + tools_root() + "/no/such/x.png"), 1, {"/no/such"});
   expect(dataset(words + a + " --start=40"), 1, {"there is no sample 40"});
   expect(dataset(words + a + " --rows=0"), 2, {"--rows=0"});
-  // A small part, and one with a broken image, which is named.
+  // A small split, and one with a broken image, which is reported.
   expect(dataset("preview --eval --split=train --rows=5 --image_size=16 --data_dir=" + corrupt("previewed") +
                  " --out=" + a),
          0, {"40 samples", "1 broken", "Premature end"});

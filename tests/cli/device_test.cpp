@@ -1,4 +1,5 @@
-// --device: steps run where it says, with the CPU's results; an unknown name is refused with those that there are.
+// --device: steps run on the given device with the results of the CPU; an unknown name is refused with a list of
+// devices.
 #include <gtest/gtest.h>
 
 #include <cmath>

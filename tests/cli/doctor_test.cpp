@@ -1,4 +1,4 @@
-// `ridgeline doctor` as a user calls it: exit codes, text and JSON.
+// `ridgeline doctor` from the command line: exit codes, text and JSON.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -29,7 +29,7 @@ testing::Outcome doctor(const std::string& words) {
 std::string setup() { return " --data_dir=" + shapes() + " --model=resnet20 --batch_size=16 --min_area=0.5"; }
 
 TEST(DoctorCommand, TellsASoundSetUpByItsExitCode) {
-  expect(doctor("--rows=16 --only=frozen" + setup()), 0, {});  // `check` is what flags alone mean
+  expect(doctor("--rows=16 --only=frozen" + setup()), 0, {});  // flags without a subcommand mean `check`
   expect(doctor("check --rows=16 --lr=0.05" + setup()), 0,
          {"duplicates  nothing found", "loss        the first loss is ", "rate        the loss of one batch goes from ",
           "nothing is wrong"});
@@ -50,7 +50,7 @@ TEST(DoctorCommand, DumpsAndCompares) {
   expect(doctor("compare a.safetensors b.safetensors --tolerance=1e-6"), 1,
          {"first outside the band:\nconv1", "they differ"});
   expect(doctor("compare a.safetensors b.safetensors --tolerance=1e-6 --json"), 1, {"{\"equal\":false"});
-  // A step of several batches is looked at by one of them.
+  // Of a step of several batches, one is checked.
   expect(doctor("dump --out=c.safetensors --rows=4 --accumulate_steps=3" + setup()), 0, {" values of step 1"});
   const testing::Outcome same = doctor("compare a.safetensors c.safetensors --tolerance=0 --absolute=0");
   expect(same, 0, {"all inside the band"});

@@ -1,4 +1,5 @@
-// An evaluation over several ranks: each takes its share of the images, one writes, and the numbers are those of one.
+// An evaluation on several ranks: each takes its share of the images, one writes, and the results are those of one
+// rank.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +36,7 @@ class EvaluateRanks : public ::testing::Test {
   Outcome launched(int ranks, const std::string& more) const {
     return in_root(fmt::format("launch --ranks={} --results=results{} -- {} {}", ranks, ranks, kEvaluate, more));
   }
-  // Behind the header: a line a checkpoint, and what is measured of it.
+  // The lines after the header: one per checkpoint with its results.
   static std::string rows(const std::string& text) {
     const std::size_t at = text.find("checkpoint_time(UTC)\n");
     return at == std::string::npos ? text : text.substr(at, text.find("Finished evaluation") - at);
@@ -55,7 +56,7 @@ TEST_F(EvaluateRanks, HaveTheRowsOfOneAndOneLog) {
     expect(launched(ranks, "--log_dir=" + root_ + fmt::format("/looked{}", ranks)), 0,
            {"rank 0: train success", "rank 1: train success"});
     EXPECT_EQ(rows(read_file(root_ + fmt::format("/looked{}/linear_training.log", ranks))), rows(alone.text));
-    // The others are silent.
+    // The other ranks print nothing.
     const std::string folder = root_ + fmt::format("/results{0}/{0}p/", ranks);
     EXPECT_EQ(rows(read_file(folder + "0/train_0.log")), rows(alone.text));
     EXPECT_EQ(read_file(folder + "1/train_1.log").find("Evaluating"), std::string::npos);

@@ -1,4 +1,4 @@
-// A trained model in one file: what `export` writes, `predict` reads, with the accuracy of the evaluation.
+// A trained model in one file: `export` writes it, `predict` reads it, and the accuracy is that of the evaluation.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -92,7 +92,7 @@ TEST_F(Export, AFileAndItsCheckpointPredictTheSame) {
   EXPECT_EQ(from_file.text.rfind("{\"image\":\"" + image + "\",\"classes\":[{\"label\":", 0), 0u) << from_file.text;
   const Outcome logits = run("predict --logits --format=json " + file + " " + image);
   EXPECT_NE(logits.text.find("\"logits\":["), std::string::npos);
-  // A batch of its own in the file does not matter.
+  // The batch size of the file does not matter.
   expect(run("export --batch_size=4 --checkpoint_dir=" + root() + "/log --out=" + root() + "/four.rdgm"), 0, {});
   EXPECT_EQ(run("predict --format=json " + root() + "/four.rdgm " + image).text, from_file.text);
 }
@@ -100,8 +100,8 @@ TEST_F(Export, AFileAndItsCheckpointPredictTheSame) {
 TEST_F(Export, WrongCallsSayWhatIsMeant) {
   const std::string file = model();
   const std::string image = glob_files(root() + "/shapes/val/*/*").front();
-  expect(run("predict --image_size=8 " + file + " " + image), 2, {"--image_size has no meaning beside the model file"});
-  expect(run("predict " + file), 2, {"give the images behind the model file"});
+  expect(run("predict --image_size=8 " + file + " " + image), 2, {"--image_size has no effect with the model file"});
+  expect(run("predict " + file), 2, {"no image given after the model file"});
   expect(run("predict --format=xml " + file + " " + image), 2, {"allowed: text, csv, json"});
   write_safetensors(root() + "/plain.safetensors", {{"w", Tensor::of<float>({1}, {1})}});
   expect(run("predict --weights=" + root() + "/plain.safetensors " + image), 2, {"--model is needed with --weights"});
@@ -110,10 +110,10 @@ TEST_F(Export, WrongCallsSayWhatIsMeant) {
   expect(run("export --batch_size=0 --checkpoint_dir=" + root() + "/log --out=" + root() + "/x.rdgm"), 2,
          {"--batch_size=0"});
   expect(run("export --checkpoint_dir=" + root() + "/log --out=" + root() + "/x.onx"), 2,
-         {"ends in none of .rdgm, .onnx"});
+         {"must end in .rdgm or .onnx"});
   expect(run("predict " + root() + "/none.rdgm " + image), 1, {"no such file: " + root() + "/none.rdgm"});
   std::filesystem::copy_file(image, root() + "/image.rdgm");
-  expect(run("predict " + root() + "/image.rdgm " + image), 1, {"image.rdgm is no model file"});
+  expect(run("predict " + root() + "/image.rdgm " + image), 1, {"image.rdgm is not a model file"});
   const std::string bytes = read_file(file);
   const std::string cut = root() + "/cut.rdgm";
   write_file_atomically(cut, bytes.substr(0, bytes.size() / 2));

@@ -1,4 +1,4 @@
-// A run that cannot begin leaves nothing: no lock, no empty log, no folder, no place in shared memory.
+// A run that cannot start leaves nothing behind: no lock, no empty log, no folder, no shared memory.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ TEST(FailedStart, ARunThatEndedLeavesNoLockEither) {
   EXPECT_FALSE(fs::exists(root + "/run/.lock"));
 }
 
-// Of two ranks that are started without a launcher.
+// For one of two ranks that are started without a launcher.
 std::string by_hand(int rank, const std::string& job) {
   return fmt::format(
       "RANK_ID={} RANK_SIZE=2 JOB_ID={} {} train --synthetic --model=linear --image_size=8 "
@@ -56,7 +56,7 @@ std::string by_hand(int rank, const std::string& job) {
       rank, job, testing::program());
 }
 
-// Where the ranks of a job meet.
+// The shared memory in which the ranks of a job meet.
 std::string meeting_place(const std::string& job) {
   return fmt::format("/dev/shm/ridgeline-{}-{:016x}", ::getuid(), hash64(job));
 }
@@ -78,10 +78,10 @@ TEST(FailedStart, ARankByHandThatIsStoppedWhileItWaitsLeavesNothingInSharedMemor
   EXPECT_FALSE(fs::exists(meeting_place(job)));
 }
 
-// One that is killed cannot take its place away: the other does.
+// A killed process cannot remove its segment: the other one does.
 TEST(FailedStart, ARankByHandThatIsKilledWhileItWaitsLeavesNothingInSharedMemory) {
   const std::string job = fmt::format("killed{}", ::getpid()), root = failed_root("killed");
-  const std::string three = "export RANK_SIZE=3; ";  // so that both wait for a third
+  const std::string three = "export RANK_SIZE=3; ";  // so both wait for a third rank
   std::string zero = by_hand(0, job), one = by_hand(1, job);
   for (std::string* call : {&zero, &one}) call->erase(call->find("RANK_SIZE=2 "), 12);
   const testing::Outcome outcome =
@@ -92,12 +92,12 @@ TEST(FailedStart, ARankByHandThatIsKilledWhileItWaitsLeavesNothingInSharedMemory
   EXPECT_FALSE(fs::exists(meeting_place(job)));
 }
 
-// The others may come for a while and are told; then nobody is meant any more.
+// Other ranks that arrive within some time get the message; after that the segment is removed.
 TEST(FailedStart, ANoteThatNobodyCameForIsTakenAway) {
   const std::string job = fmt::format("noted{}", ::getpid()), root = failed_root("noted");
   const auto started = std::chrono::steady_clock::now();
   testing::run_shell("cd " + root + " && " + by_hand(0, job) + "--no_such_flag");
-  // The process that does it holds no pipe of this one's: the shell above has ended.
+  // The process that removes it holds no pipe of this test: the shell above has ended.
   while (fs::exists(meeting_place(job) + "-refused") &&
          std::chrono::steady_clock::now() - started < std::chrono::minutes(30))
     std::this_thread::sleep_for(std::chrono::milliseconds(200));

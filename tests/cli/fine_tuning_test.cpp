@@ -1,4 +1,4 @@
-// Fine-tuning as a user calls it: weights of a file, a checkpoint or a model file, a head of one's own, frozen layers.
+// Fine-tuning from the command line: weights from a file, a checkpoint or a model file, a new head, frozen layers.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ using testing::run;
 
 class FineTuning : public ::testing::Test {
  protected:
-  // Ten classes, four of them alone, and a model of the ten.
+  // Data with ten classes, data with four of them, and a model of the ten.
   static const std::string& root() {
     static const std::string path = [] {
       const std::string p = testing::temporary_directory() + "/fine_tuning";
@@ -61,13 +61,13 @@ TEST_F(FineTuning, OtherClassesNeedANewHeadAndTheErrorSaysSo) {
   expect(run(training("four", "tuned", "--reset_head --max_train_steps=1 --weights=" + trained())), 0,
          {"(checkpoint of resnet20 at step 10, 10 classes, image size 32)",
           "left out, drawn anew: linear.weight, linear.bias"});
-  // The same number of classes: the head is restored, or drawn as a run without weights draws it.
+  // With the same number of classes the head is restored, or drawn like that of a run without weights.
   const std::string still = "--lr=0 --max_train_steps=1 ";
   expect(run(training("shapes", "all", still + "--weights=" + trained())), 0, {"restored 97 of 97 tensors"});
   expect(run(training("shapes", "reset", still + "--reset_head --weights=" + trained())), 0, {"restored 95 of 97"});
   expect(run(training("shapes", "drawn", still)), 0, {});
   const std::string head = "linear.weight", file = "/model.ckpt-1.safetensors";
-  // Where a run kept averages, they are what it has learned.
+  // If the run kept averages, these are its result.
   EXPECT_TRUE(same(tensor(root() + "/all" + file, head), tensor(trained(), head + "/average")));
   EXPECT_TRUE(same(tensor(root() + "/reset" + file, head), tensor(root() + "/drawn" + file, head)));
   EXPECT_FALSE(same(tensor(root() + "/reset" + file, head), tensor(root() + "/all" + file, head)));
@@ -84,7 +84,7 @@ TEST_F(FineTuning, AFolderACheckpointAndAModelFileAreTheSameWeights) {
     const std::string bytes = read_file(root() + "/" + log + "/model.ckpt-2.safetensors");
     if (first.empty()) first = bytes;
     EXPECT_TRUE(bytes == first) << source;
-    // And they are evaluated and used by what they say of themselves.
+    // Evaluation and prediction take the settings that the weights contain.
     expect(run("evaluate --batch_size=8 --data_dir=" + root() + "/shapes --num_classes=10 --weights=" + source), 0,
            {"Finished evaluation"});
   }
@@ -121,7 +121,7 @@ TEST_F(FineTuning, WhatIsNoWeightsOfTheModelIsRefusedWithAWayOut) {
   expect(run(training("shapes", "bad", "--reset_head")), 2, {"--reset_head", "needs --weights"});
 }
 
-// Weights whose last layer is drawn anew know other classes.
+// Weights whose last layer is drawn again are for other classes.
 TEST_F(FineTuning, TheDoctorLooksAtTheRunThatDrawsANewHead) {
   const auto doctor = [](const std::string& words, const std::string& more) {
     return run("doctor " + words + " --rows=4 --model=resnet20 --data_dir=" + root() + "/four --log_dir=" + root() +

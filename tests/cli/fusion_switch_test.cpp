@@ -1,5 +1,5 @@
-// --fusion on a device that has no compiler for fused loops: asked for by name, in whatever way, it is refused before
-// anything is written; left out or off, the run goes on op by op.
+// --fusion on a device without a compiler for fused loops: if requested in any way, it is refused before anything is
+// written; if off or not given, the run continues op by op.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ const std::string kTrain =
     "train --synthetic --mode=train --model=linear --image_size=8 --num_classes=4 --batch_size=6 --max_train_steps=2 "
     "--warmup_epochs=0 --log_dir=run";
 
-// An empty folder, in which the program runs.
+// An empty folder in which the program runs.
 std::string fresh(const std::string& name) {
   const std::string path = testing::temporary_directory() + "/" + name;
   fs::remove_all(path);
@@ -38,7 +38,7 @@ std::string fresh(const std::string& name) {
   return path;
 }
 
-// With a limit on core files that would let them be written.
+// With a limit on core files that allows them to be written.
 Outcome run(const std::string& folder, const std::string& words) {
   return testing::run_shell("cd " + folder + " && ulimit -c unlimited; " + testing::program() + " " + words);
 }
@@ -61,7 +61,7 @@ void write_sum(const std::string& folder) {
 
 double value_of(const Outcome& outcome) { return std::stod(outcome.text.substr(outcome.text.find("%2 = ") + 5)); }
 
-// A device with memory of its own needs a launch more for each of the three inputs, which copies it there.
+// A device with its own memory needs one more launch for each of the three inputs, which copies it to the device.
 TEST(FusionSwitch, OffAndLeftOutRunThreeOpsWithTheFusedValue) {
   const std::string folder = fresh("sums");
   write_sum(folder);

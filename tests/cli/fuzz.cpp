@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kBad = 99;  // exit code of a child whose case failed in an orderly way
+constexpr int kBad = 99;  // exit code of a child whose case failed and reported it
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
@@ -43,7 +43,7 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// What a child tells its parent while it runs.
+// Messages from a child to its parent.
 struct Shared {
   std::atomic<int> at{0};
   std::array<char, 2000> message{};
@@ -52,7 +52,7 @@ struct Shared {
 
 [[noreturn]] void run_child(Shared& shared, int from, int to, const std::string& folder,
                             const std::function<void(int)>& body, const FuzzOptions& options) {
-  // Far above what is allowed: the system's memory is not to be used up by a case that takes it all.
+  // Far above the allowed memory: keeps a case that allocates without limit from exhausting the system.
   const struct rlimit memory {
     3 * options.memory_bytes, 3 * options.memory_bytes
   };
@@ -73,7 +73,7 @@ struct Shared {
   const auto failures = [] {
     return ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
   };
-  const int before = failures();  // of cases that the parent has reported
+  const int before = failures();  // number of cases that the parent has reported
   for (int i = from; i < to; ++i) {
     shared.at = i;
     if (::ftruncate(output, 0) != 0) ::_exit(kBad);
@@ -105,7 +105,7 @@ std::string beginning_of(const std::string& file) {
   return text.data();
 }
 
-// Processor time of a process so far. What else the machine does takes none of it.
+// Processor time of a process so far, which does not depend on other load.
 double processor_seconds(pid_t process) {
   clockid_t clock{};
   timespec time{};
@@ -113,10 +113,10 @@ double processor_seconds(pid_t process) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// How much longer than on a machine without other work something may take.
+// Factor by which something may take longer on a busy machine.
 constexpr double kBusy = 20;
 
-// How the child ended, "" if well; waits no longer than the options say.
+// How the child ended, "" if well; waits at most as long as the options say.
 std::string wait_for(pid_t child, const Shared& shared, const std::string& output, const FuzzOptions& options) {
   int last = -1;
   bool interrupted = false;
@@ -255,7 +255,7 @@ std::string mutated(std::string bytes, SampleRandom& random) {
         break;
       }
       case 4: bytes.insert(at, kTexts[below(kTexts.size())]); break;
-      case 5: {  // the digits that begin here or behind
+      case 5: {  // the digits that begin at or after this place
         const std::size_t digit = bytes.find_first_of("0123456789", at);
         if (digit == std::string::npos) break;
         const std::size_t end = std::min(bytes.find_first_not_of("0123456789.", digit), bytes.size());
@@ -293,9 +293,9 @@ void try_inputs(const std::vector<FuzzInput>& inputs) {
       [&](int i) {
         const FuzzInput& input = inputs[number(i)];
         SampleRandom random(philox_key(7, input.name), 0, static_cast<std::uint64_t>(i % (each + 1)));
-        // The first of each kind is whole: what reads it must not fail.
+        // The first file of each kind is unchanged and must be read without an error.
         const bool whole = i % (each + 1) == 0;
-        if (whole) fs::remove_all("set");  // that of the kind before
+        if (whole) fs::remove_all("set");  // the result for the previous kind
         input.write(whole ? input.bytes : mutated(input.bytes, random));
         try {
           const int code = input.read();

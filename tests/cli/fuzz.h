@@ -1,8 +1,8 @@
 // tests/cli/fuzz.h
 //
-// Hostile inputs and command lines: mutations that depend on a seed alone, and processes that try them, so that one
-// that is killed, hangs or eats the memory is a finding and not the end of the test. RIDGELINE_FUZZ says how many
-// mutations of each kind are tried (a few without it).
+// Tests with hostile inputs and command lines: mutations that depend only on a seed, and child processes that try them,
+// so that a case that is killed, hangs or uses too much memory is a finding and does not end the test. RIDGELINE_FUZZ
+// is the number of mutations of each kind (by default a few).
 #pragma once
 
 #include <functional>
@@ -16,51 +16,52 @@ namespace ridgeline::testing {
 // RIDGELINE_FUZZ, or `otherwise`.
 int fuzz_count(int otherwise);
 
-// A program's words, the command first. Runs it in this process, its output into the file "output" of this folder:
-// what main() would exit with. Anything but an Error or a lack of memory is thrown on: it would be an internal error.
+// Runs the program with these words (the command first) in this process, output to the file "output" of this folder.
+// Returns the exit code of main(). Exceptions other than Error and std::bad_alloc are passed on: they would be internal
+// errors.
 int run_command(const std::vector<std::string>& words);
 
 struct FuzzOptions {
-  // Of the process's own time, or 20 times as many by the clock: a busy machine is no hang.
+  // In processor time; or 20 times as long by the clock, so that a busy machine is not a hang.
   double hang_seconds = 20;
-  // Likewise, after which a case that is still at work is interrupted as by Ctrl-C; hang_seconds count from then. 0:
+  // After this time, counted likewise, a running case is interrupted as by Ctrl-C; hang_seconds count from then. 0:
   // never.
   double interrupt_seconds = 0;
   std::size_t memory_bytes = std::size_t{2} << 30;
-  bool process_each = false;  // a case can leave threads and settings behind, or becomes another program
-  // Whether case i may end its process with that code.
+  bool process_each = false;  // a case may leave threads and settings behind, or execute another program
+  // Whether case i may end its process with this exit code.
   std::function<bool(int, int)> may_end_with = [](int, int code) { return code == 0; };
 };
-// The program that this process becomes: ridgeline with these words. Its codes and "internal error" are looked for by
-// the parent.
+// Replaces this process by ridgeline with these words. The parent checks exit codes and searches the output for
+// "internal error".
 [[noreturn]] void become_program(const std::vector<std::string>& words);
 
 struct Finding {
   int at = 0;
   std::string what;
 };
-// Calls body(0) ... body(count - 1) in child processes, whose folder is one of their own. A finding is a case that ends
-// by a signal, hangs, takes more memory, throws anything but std::bad_alloc, or fails one of gtest's checks.
+// Calls body(0) ... body(count - 1) in child processes, each in a folder of its own. A finding is a case that ends by a
+// signal, hangs, uses too much memory, throws anything but std::bad_alloc, or fails a gtest check.
 std::vector<Finding> findings_in(int count, const std::function<void(int)>& body, const FuzzOptions& options = {});
-// The same; each finding fails the test, and describe(i) tells which case it was.
+// The same; each finding fails the test, and describe(i) describes its case.
 void try_all(int count, const std::function<void(int)>& body, const std::function<std::string(int)>& describe,
              const FuzzOptions& options = {});
 
-// Bytes and numbers changed, parts left out, doubled, exchanged.
+// Mutates text: bytes and numbers changed, parts removed, repeated, exchanged.
 std::string mutated(std::string bytes, SampleRandom& random);
 
-// A mutated file goes where `write` says (a checksum may have to be put right again), then `read` reads it. Both work
-// in the current folder.
+// `write` stores a mutated file (and may have to correct a checksum), then `read` reads it. Both run in the current
+// folder.
 struct FuzzInput {
   std::string name, bytes;
   std::function<void(const std::string&)> write;
-  std::function<int()> read;  // 0 where nothing was wrong
+  std::function<int()> read;  // 0 if nothing was wrong
 };
-// Writes a file and its folder.
+// Writes a file and creates its folder.
 void put(const std::string& path, const std::string& bytes);
-// The `write` that puts all bytes there.
+// A `write` that stores all bytes in that file.
 std::function<void(const std::string&)> to(const std::string& path);
-// Each whole, which must be read without an Error, and with mutations, which may not.
+// Reads each sample unchanged, which must succeed, and mutated, which may fail.
 void try_inputs(const std::vector<FuzzInput>& inputs);
 
 }  // namespace ridgeline::testing

@@ -1,5 +1,5 @@
-// Mutated command lines of every command: values that are too large, of the wrong kind or missing, flags that are left
-// out, doubled, unknown or another command's, paths that are exchanged. Each ends with an exit code that main() gives.
+// Mutated command lines of every command: values that are too large, of the wrong kind or missing; flags that are
+// removed, repeated, unknown or of another command; exchanged paths. Each ends with a valid exit code.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Words words_of(const std::string& line) {
   return words;
 }
 
-// Lines that work where a folder like sample() is the current one.
+// Command lines that work if the current folder is like sample().
 const std::array<const char*, 29> kLines{
     "train --data_dir=shapes --model=linear --mode=train --image_size=16 --batch_size=4 --max_train_steps=2 --lr=0.1 "
     "--log_dir=run --num_workers=1 --save_summary_steps=1",
@@ -72,7 +72,7 @@ void must_run(const std::string& arguments) {
   testing::expect(testing::run_shell(testing::program() + " " + arguments), 0, {});
 }
 
-// A folder with data of every layout and a checkpoint.
+// A folder with data in every layout and a checkpoint.
 const std::string& sample() {
   static const std::string path = [] {
     const std::string p = testing::temporary_directory() + "/sample";
@@ -99,7 +99,7 @@ const std::string& sample() {
   return path;
 }
 
-// The flags that a line's command lists, as its help has them.
+// The flags in the help of a line's command.
 Words flags_of(const std::string& line) {
   static std::map<std::string, Words> known;
   Words words;
@@ -195,7 +195,7 @@ Words mutated_line(const std::string& line, const Words& flags, SampleRandom& ra
       default: words[at] = testing::mutated(words[at], random);
     }
   }
-  // A NUL ends a word; nothing is written outside of the folder, whatever the mutation made of a path.
+  // A NUL ends a word. Nothing is written outside the folder, however a path was mutated.
   for (std::string& word : words) {
     word = word.substr(0, word.find('\0'));
     const std::size_t slash = word.find('=') == std::string::npos ? 0 : word.find('=') + 1;
@@ -206,7 +206,7 @@ Words mutated_line(const std::string& line, const Words& flags, SampleRandom& ra
 
 TEST(FuzzCommands, MutatedLinesEndAsTheyShould) {
   const int each = fuzz_count(2);
-  sample();  // made here, and not in each of the processes
+  sample();  // created here, and not in each process
   std::vector<Words> flags;
   for (const char* line : kLines) flags.push_back(flags_of(line));
   const auto line_of = [&](int i) {
@@ -234,7 +234,7 @@ TEST(FuzzCommands, MutatedLinesEndAsTheyShould) {
       options);
 }
 
-// Checkpoints, logs and metrics of an earlier run, changed, under the commands that go on from them.
+// Mutated checkpoints, logs and metrics of an earlier run, and the commands that resume from them.
 TEST(FuzzCommands, DamagedRunFoldersAreRefusedOrReplaced) {
   const std::array<const char*, 4> lines{
       "train --data_dir=shapes --model=linear --mode=train --image_size=16 --batch_size=4 --max_train_steps=2 --lr=0.1 "

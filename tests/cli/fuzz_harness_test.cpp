@@ -1,4 +1,4 @@
-// That the processes which try hostile inputs see what is wrong with a case, and go on behind it.
+// The fuzz harness detects each kind of failure of a case and continues after it.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -15,7 +15,7 @@
 namespace ridgeline::testing {
 namespace {
 
-// What is said of the second of three cases; the one behind it must be tried.
+// The report about the second of three cases; the third one must also be tried.
 std::string finding_of(const std::function<void()>& misbehaves, const FuzzOptions& options = {}) {
   const std::string file = temporary_directory() + "/tried";
   const std::vector<Finding> findings = findings_in(
@@ -38,7 +38,7 @@ void wait_for_ever() {
 }
 
 TEST(FuzzHarness, ASignalIsAFinding) {
-  // One that no sanitizer handles.
+  // A signal that no sanitizer handles.
   EXPECT_EQ(finding_of([] { std::raise(SIGUSR1); }), "ended by signal " + std::to_string(SIGUSR1));
 }
 

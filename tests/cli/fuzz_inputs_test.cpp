@@ -1,5 +1,5 @@
-// Mutated files of every format, read by the command that reads them: an error is right, a signal, a hang, a bug's
-// exception or the whole memory is not.
+// Mutated files of every format, read by the command that reads them: an error is right; a signal, a hang, an
+// unexpected exception or using all memory is not.
 #include <gtest/gtest.h>
 #include <webp/encode.h>
 #include <zlib.h>
@@ -58,7 +58,7 @@ std::string jpeg(bool progressive, bool arithmetic) {
   info.err = jpeg_std_error(&errors);
   jpeg_create_compress(&info);
   unsigned char* memory = nullptr;
-  unsigned long size = 0;  // NOLINT(google-runtime-int): libjpeg's
+  unsigned long size = 0;  // NOLINT(google-runtime-int): libjpeg's type
   jpeg_mem_dest(&info, &memory, &size);
   info.image_width = info.image_height = 45;
   info.input_components = 3;
@@ -97,14 +97,14 @@ std::string records_of(const std::vector<std::string>& payloads, Compression com
   return read_file(path);
 }
 
-// Pictures and records, looked at and read as training reads them. The folder is "set".
+// Images and records, inspected and read as in a training. The folder is "set".
 int read_set() {
   return run_command({"dataset", "inspect", "--data_dir=set", "--deep", "--workers=1"}) +
          run_command({"dataset", "bench", "--data_dir=set", "--image_size=16", "--batch_size=1", "--warmup=0", "--pull",
                       "--bad_samples=skip"});
 }
 
-// A graph over files beside it.
+// A graph that reads files next to it.
 std::function<int()> reads(const std::function<data::Dataset()>& open) {
   return [open] {
     put("graph.json", open().batch(1).to_json());
@@ -116,7 +116,7 @@ std::string big_endian(std::uint32_t v) {
   return {static_cast<char>(v >> 24), static_cast<char>(v >> 16), static_cast<char>(v >> 8), static_cast<char>(v)};
 }
 
-// The checksums of its chunks put right, as far as there are chunks.
+// Corrects the checksums of the chunks, as far as there are chunks.
 std::string with_png_checksums(std::string bytes) {
   for (std::size_t at = 8; at + 12 <= bytes.size();) {
     std::uint32_t length = 0;
@@ -140,7 +140,7 @@ std::string webp(bool lossless) {
   return bytes;
 }
 
-// 16x16 pixels of 8 bits over a palette, rows of one run each or plain.
+// 16x16 pixels of 8 bits with a palette, rows as one run each or uncompressed.
 std::string bmp(bool runs) {
   const auto n = [](std::uint32_t value) {
     const std::string big = big_endian(value);
@@ -168,7 +168,7 @@ std::vector<Input> pictures() {
   inputs.push_back({"PNG", png, to("set/c/x.png"), read_set});
   inputs.push_back({"PNG with right checksums", png,
                     [](const std::string& bytes) { put("set/c/x.png", with_png_checksums(bytes)); }, read_set});
-  // Any ending will do: the content tells the format.
+  // Any extension will do: formats are recognised by content.
   for (const auto& [name, bytes] : {std::pair<std::string, std::string>{"lossy WebP", webp(false)},
                                     {"lossless WebP", webp(true)},
                                     {"BMP", bmp(false)},
@@ -349,7 +349,7 @@ std::vector<Input> results() {
            to("metrics.jsonl"), [] { return read_json_lines("metrics.jsonl"), 0; }}};
 }
 
-// A model file whose graph is mutated and whose checksums are right.
+// A model file with a mutated graph and correct checksums.
 std::vector<Input> models() {
   const infer::Model model = infer::drawn_model("linear", 3, 4);
   const auto written = [model](const std::string& graph) {

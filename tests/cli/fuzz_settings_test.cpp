@@ -1,5 +1,5 @@
-// Mutated files that say how to run, and results that others read: rank tables, run configurations, presets, measured
-// steps, dumped values, checkpoints, exported steps. As fuzz_inputs_test.cpp.
+// Mutated files with settings, and results that other commands read: rank tables, run configurations, presets, measured
+// steps, dumped values, checkpoints, exported steps. Like fuzz_inputs_test.cpp.
 #include <gtest/gtest.h>
 
 #include "ridgeline/comm/rank_table.h"
@@ -41,7 +41,7 @@ TEST(FuzzSettings, RankTables) {
               {"rank table by groups", groups, to("table.json"), read}});
 }
 
-// The least that runs: mutated sizes end in an Error before anything is computed.
+// The smallest run: mutated sizes end in an Error before anything is computed.
 int train_with(const std::string& flag) {
   return run_command({"train", flag, "--synthetic", "--model=linear", "--mode=train", "--image_size=8",
                       "--num_classes=3", "--batch_size=2", "--max_train_steps=1", "--log_dir=run",
@@ -110,7 +110,7 @@ TEST(FuzzSettings, ResultsThatOthersRead) {
                in_log("log/model.ckpt-1.json"), report}});
 }
 
-// A file of a program that is run once, in a folder of its own.
+// A file that the program writes when it runs once, in its own folder.
 std::string made_by(const std::string& words, const std::string& file) {
   const std::string folder = testing::temporary_directory() + "/made";
   testing::expect(testing::run_shell("rm -rf " + folder + " && mkdir -p " + folder + " && cd " + folder + " && " +
@@ -136,7 +136,7 @@ int run_step() {
   return step.program().run() ? 0 : 1;
 }
 
-// The graph of a model file, and the file with another graph: its checksums are right.
+// Replaces the graph of a model file, with correct checksums.
 std::string graph_in(const std::string& path) { return to_text(infer::read_model(path).graph, {.locations = false}); }
 
 void put_with_graph(const std::string& original, const std::string& graph) {
@@ -165,7 +165,7 @@ TEST(FuzzSettings, CheckpointsCutAnywhere) {
   const int count = testing::fuzz_count(40);
   const auto size_of_case = [&](int i) {
     SampleRandom random(philox_key(5, "cuts"), 0, static_cast<std::uint64_t>(i));
-    // Half of them in the header.
+    // Half of the mutations are in the header.
     return static_cast<std::size_t>(random.integer(0, i % 2 == 0 ? 2000 : static_cast<std::int64_t>(bytes.size()) - 1));
   };
   testing::try_all(

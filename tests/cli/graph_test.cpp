@@ -1,4 +1,4 @@
-// `ridgeline graph` as a user calls it.
+// `ridgeline graph` from the command line.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ using testing::Outcome;
 
 Outcome graph(const std::string& arguments) { return testing::run_shell(testing::program() + " graph " + arguments); }
 
-// A file of a folder that is this test's own.
+// A file in this test's own folder.
 std::string written(const std::string& name, const std::string& text) {
   const std::string path = testing::temporary_directory() + "/" + name;
   write_file_atomically(path, text);
@@ -74,7 +74,7 @@ TEST(GraphRun, PrintsResultsAndUpdatesAndComparesThemWithTheReference) {
          {"%4 \"loss\" = ", "%3 \"p\" f32[4,8] = [", ", ... 32 in all, ", "next %n = ", "next %w f32[8,3] = ["});
   const Outcome json = graph("run " + file + " --reference --json");
   expect(json, 0, {"\"graph\":\"step\"", "\"launches\":", "\"name\":\"loss\"", "\"sha256\":\"", "\"shape\":[4,8]"});
-  // Every result is near the reference's.
+  // Every result is near that of the reference.
   std::size_t at = 0;
   int results = 0;
   const std::string key = "\"reference_difference\":";
@@ -98,7 +98,7 @@ TEST(GraphRun, GivesTheSameOnAnotherDeviceAndWithoutAPass) {
   expect(graph("run " + file + " --device=simulated --log_device_placement"), 0, {"%4 \"loss\" = "});
 }
 
-// The processor's own NaN has its sign set.
+// The NaN that the processor generates has its sign bit set.
 TEST(GraphRun, PrintsAnyNanAlike) {
   const std::string path = written("nan.rdg", R"(graph @none(%x: f32[3]) {
   %0 = sub(%x, %x) : f32[3]
@@ -148,8 +148,8 @@ TEST(GraphShow, PrintsEveryForm) {
   EXPECT_TRUE(read_file(out).ends_with("</svg>\n"));
 }
 
-// What compilation would run: a convolution stays apart from the pool behind it where the kernel that would take both
-// is not the one that takes the convolution, as `graph bench` counts its launches.
+// --after shows what compilation would run: a convolution and the pool after it are not merged if the kernel for both
+// is not the one chosen for the convolution. `graph bench` counts the same launches.
 TEST(GraphShow, AfterIsWhatCompilationLeavesForTheDevice) {
   const std::string file = written("pooled.rdg", R"(
 graph @pooled(%x: f32[2,16,16,8], %w: param f32[8,3,3,8], %b: param f32[8], %p: f32[2,8]) {
@@ -171,7 +171,7 @@ graph @pooled(%x: f32[2,16,16,8], %w: param f32[8,3,3,8], %b: param f32[8], %p: 
 TEST(GraphCheck, NamesFileLineAndOpAndMarksIt) {
   const std::string good = written("step.rdg", kStep);
   expect(graph("check " + good), 0,
-         {"graph @step is whole: 4 arguments, 7 ops, 2 updates, 2 returned values, 1 function"});
+         {"graph @step is valid: 4 arguments, 7 ops, 2 updates, 2 returned values, 1 function"});
   expect(graph("check " + good + " --json"), 0, {"\"ops\":7"});
   const std::string wrong = written("wrong.rdg",
                                     "graph @g(%x: f32[2,3], %w: f32[4,5]) {\n  %0 = relu(%x) : f32[2,3]\n"
@@ -211,7 +211,7 @@ TEST(Graph, SaysWhatIsWrongWithACall) {
   expect(graph("show " + file + " --json --form=let"), 2, {"one of --json and --form"});
 }
 
-// Sizes that cannot be had are refused before anything is made.
+// Impossible sizes are refused before anything is allocated.
 TEST(Graph, RefusesWhatDoesNotFitIntoMemory) {
   const std::string large = written("large.rdg", "graph @g(%x: f32[1000000,1000000]) {\n  return %x\n}\n");
   expect(graph("run " + large), 1, {"[memory] ", "inputs 4.0 TB"});

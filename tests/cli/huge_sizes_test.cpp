@@ -1,5 +1,5 @@
-// Sizes that make no sense or fit into no memory, through every command that makes a network: one line that says why,
-// and no signal, no hang and no internal error. A process that may take 4 GB stands in for a small machine.
+// Sizes that make no sense or do not fit into memory, in every command that builds a network: a one-line error with the
+// reason, and no signal, hang or internal error. A process limited to 4 GB imitates a small machine.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ class HugeSizes : public ::testing::TestWithParam<std::string> {
 #endif
   }
 
-  // 0, 1 or 2 with one line of reason; returns the output.
+  // Exit code 0, 1 or 2 with one line of reason; returns the output.
   static std::string run(const std::string& arguments) {
     const testing::Outcome outcome = testing::run_shell("ulimit -v 4194304; GOMP_SPINCOUNT=1000 timeout -s KILL 100 " +
                                                         testing::program() + " " + arguments);
@@ -38,7 +38,7 @@ class HugeSizes : public ::testing::TestWithParam<std::string> {
     if (!std::filesystem::exists(image)) data::make_shapes(root + "/huge", {.seed = 1, .train = 10, .val = 10});
     return {"bench step --steps=1 ",
             "train --synthetic --mode=train --max_train_steps=1 --do_checkpoint=False --log_dir=" + root + "/log ",
-            // A file that holds no weights: what is said of it comes first or not, by the size.
+            // A file that contains no weights: depending on the size, its error or the one about memory comes first.
             "predict " + image + " --restore_path=" + image + " "};
   }
 };
@@ -67,7 +67,7 @@ TEST_P(HugeSizes, OfBatchesAndClassesAreRefusedWithAReason) {
       const std::string said = run(base + " --num_classes=" + classes);
       EXPECT_TRUE(said.find("[memory]") != std::string::npos || said.find("any memory") != std::string::npos) << said;
     }
-    run(base + " --num_classes=10 --batch_size=65536");  // of the smallest models that is just too much
+    run(base + " --num_classes=10 --batch_size=65536");  // the size of the smallest models that is just too large
     for (const char* batch : {"2147483647", "9223372036854775807"}) {
       const std::string said = run(base + " --num_classes=10 --batch_size=" + batch);
       EXPECT_TRUE(said.find("[memory]") != std::string::npos || said.find("any memory") != std::string::npos) << said;

@@ -1,7 +1,7 @@
-// A rank that is killed at some moment of a training: the others end and name it, and the run goes on from its last
-// checkpoint to the bits that it would have had.
+// A rank is killed at a random moment of a training: the others end and name it, and the resumed run has the same bits
+// as an uninterrupted one.
 //
-// RIDGELINE_KILLS sets how many kills must land in a training (2 without it), RIDGELINE_KILLS_SEED which ones.
+// RIDGELINE_KILLS is the number of kills during a training (default 2), RIDGELINE_KILLS_SEED chooses the moments.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -27,14 +27,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kRanks = 3, kSteps = 12;
-// Times are counted in looks, of kLook each: whoever stops this process and the ranks for a while takes none of it.
+// Waits are counted in polls of kLook each, so that time during which this process is suspended does not count.
 constexpr auto kLook = std::chrono::milliseconds(2);
-constexpr int kLooksForTheOthers = 15'000;  // until the others have ended: 30 s beside whatever else runs here
+constexpr int kLooksForTheOthers = 15'000;  // until the others have ended: 30 s, also on a busy machine
 constexpr int kLooksForATraining = 60'000;
 
 std::string text_of(const std::string& path) { return is_regular_file(path) ? read_file(path) : ""; }
 
-// The ranks of one training, a process each; what rank r prints is in FOLDER/rank_r.
+// The ranks of one training, one process each; the output of rank r is in FOLDER/rank_r.
 class Training {
  public:
   Training(std::string folder, const std::string& job) : folder_(std::move(folder)) {
@@ -59,7 +59,7 @@ class Training {
   bool running(int rank) { return ended(rank, 0) < 0; }
   void kill(int rank) { ::kill(pids_[static_cast<std::size_t>(rank)], SIGKILL); }
 
-  // The exit code, 128 + signal, or -1 where it still runs after so many looks.
+  // The exit code, 128 + signal, or -1 if it still runs after this many polls.
   int ended(int rank, int looks) {
     int& code = codes_[static_cast<std::size_t>(rank)];
     while (code < 0) {
@@ -116,7 +116,7 @@ void expect_success(Training& training) {
   }
 }
 
-// Until the ranks have met: before that they wait for each other for as long as they are told to.
+// Waits until the ranks have met: before that they wait for each other as long as their limit says.
 bool wait_for_meeting(Training& training) {
   for (int look = 0; look < kLooksForATraining; ++look) {
     if (training.log().rfind("checksum") != std::string::npos) return true;
@@ -157,7 +157,7 @@ TEST(KilledRank, TheOthersNameItAndTheRunGoesOnToTheSameBits) {
         const int code = training.ended(r, kLooksForTheOthers);
         const std::string said = text_of(training.said_by(r));
         ASSERT_GE(code, 0) << "rank " << r << " goes on: " << said;
-        // One that was done with its last step when the other was killed has nobody to miss.
+        // A rank that had finished its last step when the other was killed does not notice it.
         if (code == 0) continue;
         EXPECT_NE(said.find(fmt::format("rank {}", victim)), std::string::npos) << said;
         EXPECT_EQ(code, 1) << said;

@@ -1,4 +1,4 @@
-// `ridgeline launch` as a user calls it.
+// `ridgeline launch` from the command line.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TEST(LaunchCommand, OneRankTrainsInItsFolder) {
   EXPECT_TRUE(read_file(folder + "/train_0.log").ends_with("turing train success\n"));
 }
 
-// Losses and the last checkpoint of a run over `ranks` on the shapes data set, `batch` images on each.
+// Losses and the last checkpoint of a run on `ranks` ranks with `batch` images each, on the shapes data set.
 std::string trained(
     const std::string& folder, int ranks, int batch, int steps, const std::string& more = "",
     const std::string& what = "--model=resnet20 --image_size=32 --mode=train --max_epochs=4 --sync_batch_norm=True") {
@@ -61,14 +61,14 @@ TEST(LaunchCommand, RanksTrainOneModelAndGoOnUnderAnotherNumber) {
   const std::string log = read_file(two + "/resnet20_training.log");
   EXPECT_NE(log.find("rank 0 of 2: gradients are exchanged behind the backward pass"), std::string::npos) << log;
   EXPECT_NE(log.find("checksum"), std::string::npos) << log;
-  trained("two", 1, 16, 5);                         // one rank goes on,
-  trained("two", 2, 8, 6, "--hcom_parallel=True");  // and two again
+  trained("two", 1, 16, 5);                         // continues on one rank,
+  trained("two", 2, 8, 6, "--hcom_parallel=True");  // and again on two
   const std::vector<double> others = losses_of(two);
   ASSERT_EQ(others.size(), 6u);
   for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(others[i], one[i], 5e-3) << "step " << i + 1;
 }
 
-// Number and accuracy of what metrics.jsonl says, and the last checkpoint.
+// The step and the accuracy of the evaluation in metrics.jsonl, and the last checkpoint.
 std::string lasting(const std::string& log_dir, int step) {
   std::istringstream text(read_file(log_dir + "/metrics.jsonl"));
   std::string all;
@@ -104,7 +104,7 @@ TEST(LaunchCommand, ACheckpointOfSplitSlotsGoesOnUnderAnyNumberOfRanks) {
   for (const bool split : {false, true}) {
     const std::string more = split ? "--is_weight_update_sharding=True" : "", folder = split ? "split" : "unsplit";
     trained(folder, 2, 8, 2, more);
-    trained(folder, 1, 16, 3, more);  // of one rank nothing is split
+    trained(folder, 1, 16, 3, more);  // with one rank nothing is divided
     const std::string log_dir = trained(folder, 4, 4, 5, more);
     ends[split ? 1 : 0] = read_file(log_dir + "/model.ckpt-5.safetensors");
   }
@@ -140,7 +140,7 @@ TEST(LaunchCommand, EightRanksHaveTheBitsOfOneOverEitherEngine) {
   EXPECT_EQ(lasting(log_dir, 2), one);
 }
 
-// The loss of the first evaluation, as metrics.jsonl has it.
+// The loss of the first evaluation in metrics.jsonl.
 std::string evaluated(const std::string& log_dir) {
   std::istringstream text(read_file(log_dir + "/metrics.jsonl"));
   for (std::string line; std::getline(text, line);) {
@@ -165,7 +165,7 @@ TEST(LaunchCommand, RanksThatDivideTheModelEvaluateAndReportTheirSteps) {
     EXPECT_NE(log.find(plan), std::string::npos) << log;
     EXPECT_NE(log.find("ranks: a step takes "), std::string::npos) << log;
     EXPECT_EQ(log.find(" (estimated ") != std::string::npos, mode == "auto_parallel") << log;
-    // The checkpoint, evaluated by one process.
+    // Evaluates the checkpoint with one process.
     const testing::Outcome alone = testing::run_shell(
         fmt::format("cd {0} && {1} evaluate --data_dir={0}/ranked_shapes --model=alexnet --image_size=67 "
                     "--batch_size=8 --checkpoint_dir={2} --intra_op_parallelism_threads=1",
@@ -196,7 +196,7 @@ TEST(LaunchCommand, StandAloneRanksTrainByThemselves) {
   }
 }
 
-// The buckets and the parts that are gathered are 1 MiB and more each here.
+// Buckets and gathered parts are at least 1 MiB here.
 TEST(LaunchCommand, SplitUpdatesPrintTheLossesOfWholeOnes) {
   data::make_shapes(testing::temporary_directory() + "/ranked_shapes", {.train = 96, .val = 12});
   const auto losses = [](const std::string& results, const std::string& flags) {
@@ -353,13 +353,13 @@ TEST(LaunchCommand, AFailureIsTheCommandsExitCode) {
 }
 
 TEST(LaunchCommand, WrongCallsAreTold) {
-  testing::expect(launch("--ranks=1"), 2, {"launch: no command behind --"});
+  testing::expect(launch("--ranks=1"), 2, {"launch: no command or program after --"});
   testing::expect(launch("--rank_table=no.json -- train"), 2, {"the path no.json is not a valid real path"});
   testing::expect(launch("-- trian --lr=1"), 2,
                   {"launch: there is neither a command nor a program 'trian' (did you mean train?)"});
   testing::expect(launch("-- ./no_program"), 2, {"neither a command nor a program './no_program'"});
   write_file_atomically(testing::temporary_directory() + "/my.py", "");
-  testing::expect(launch("-- my.py"), 2, {"my.py is a Python program: name its interpreter"});
+  testing::expect(launch("-- my.py"), 2, {"my.py is a Python program: give its interpreter"});
 }
 
 }  // namespace

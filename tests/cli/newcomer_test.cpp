@@ -1,5 +1,5 @@
-// What someone meets who trains on a folder of his own for the first time: which part is taken, how many classes there
-// are, what is advised, and what is refused because the numbers would mean something else.
+// Somebody trains on their own folder for the first time: which split is used, the number of classes, recommendations,
+// and what is refused because the results would mean something else.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ void expect_not(const Outcome& outcome, const std::string& word) {
   EXPECT_EQ(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
 }
 
-// Folders of ten classes, and records made of them.
+// Folders of ten classes, and records made from them.
 const std::string& newcomer_root() {
   static const std::string path = [] {
     const std::string p = testing::temporary_directory() + "/newcomer";
@@ -94,7 +94,7 @@ TEST(Newcomer, ARunOnFewImagesHasALineAnEpoch) {
     return count;
   };
   EXPECT_EQ(lines("few", ""), 3);                              // of 5 steps each
-  EXPECT_EQ(lines("few_asked", "--save_summary_steps=2"), 8);  // 2, 4, .., 14, and the last
+  EXPECT_EQ(lines("few_asked", "--save_summary_steps=2"), 8);  // 2, 4, ..., 14, and the last one
   EXPECT_EQ(lines("few_loops", "--iterations_per_loop=10"), 2);
 }
 
@@ -117,7 +117,7 @@ TEST(Newcomer, RecordsHaveAsManyClassesAsTheirLabelsAndTheirTextsAreShown) {
   const std::string picture = fs::directory_iterator(newcomer_root() + "/shapes/val/circle")->path();
   expect(run("predict --top=10 --checkpoint_dir=" + newcomer_root() + "/records " + picture), 0,
          {" circle", " triangle"});
-  // The same classes as folders are accepted, others are not.
+  // The same classes as folders are accepted, others are refused.
   expect(run(evaluation(newcomer_root() + "/shapes", "records")), 0, {"Finished evaluation"});
   const std::string renamed = folders("renamed");
   for (const char* part : {"train", "val"})
@@ -134,7 +134,7 @@ TEST(Newcomer, RecordsHaveAsManyClassesAsTheirLabelsAndTheirTextsAreShown) {
 }
 
 TEST(Newcomer, NumbersOfClassesAreComparedWhereThereAreNoNames) {
-  // Records without texts: what the packer of another program writes.
+  // Records without class names, as other programs write them.
   const std::string data = folders("three");
   for (const auto& entry : fs::directory_iterator(newcomer_root() + "/shapes/train")) {
     const std::string name = entry.path().filename();
@@ -252,7 +252,7 @@ TEST(Newcomer, APartOfTheImagesIsHeldBackWhereThereIsNoValidationPart) {
   expect(trained, 0,
          {"of 40 images, chosen by their content (--validation_split=0.25)",
           "classes have no image in the validation part", "validation: "});
-  // The checkpoint knows which images it was not trained on; more of them than those is refused.
+  // The checkpoint stores which images were held out from training; holding out a larger share is refused.
   const Outcome evaluated =
       run("evaluate --batch_size=8 --data_dir=" + data + " --checkpoint_dir=" + newcomer_root() + "/held_back");
   expect(evaluated, 0, {"chosen by their content (--validation_split=0.25)", "Finished evaluation"});

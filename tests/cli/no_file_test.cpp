@@ -1,5 +1,5 @@
-// Files that are none, given to the commands that read files: each is refused at once by its kind, and one bad picture
-// does not end a prediction.
+// Paths that are not regular files, given to commands that read files: each is refused at once with its kind, and one
+// bad image does not end a prediction.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using testing::expect;
 using testing::Outcome;
 
-// A command that waits for a FIFO is ended: exit code 124.
+// A command that waits for a FIFO is ended with exit code 124.
 Outcome run_in_time(const std::string& arguments) {
   return testing::run_shell("timeout 60 " + testing::program() + " " + arguments);
 }

@@ -1,6 +1,6 @@
 // tests/cli/other_values.h
 //
-// For each option of `train` whose value a resume or other ranks compare: another value, and what the run needs to take
+// For each option of `train` that a resume or other ranks compare: another value, and the flags that the run needs for
 // it.
 #pragma once
 
@@ -14,12 +14,12 @@ struct OtherValue {
   std::string_view option;
   std::string value;
   std::string base = "";  // flags of both runs
-  // What a resume by one process, or two ranks with a batch each, cannot show: what is then shown elsewhere.
+  // What a resume in one process, or two ranks with one batch each, cannot test, and where that is tested.
   std::string_view not_alone = "", not_by_two = "";
 };
 
-// `folder` holds shapes/ (class folders), records/ (the same as TFRecords), archives/ (the same
-// as tar archives with the fields cls and json), mixlist.json, keep.txt and types.txt.
+// `folder` has shapes/ (class folders), records/ (the same as TFRecords), archives/ (the same as tar archives with the
+// fields cls and json), mixlist.json, keep.txt and types.txt.
 inline std::vector<OtherValue> other_values(const std::string& folder) {
   const std::string bf16 = "--precision_mode=allow_mix_precision_bf16",
                     by_loss = "--accelerate_train_mode='fast1|loss' ";

@@ -1,5 +1,5 @@
-// Outputs that are no plain files. Every flag that names a file to write is tried with links, pipes and devices; all of
-// them are this test's own, in a folder of its own, so that no fault can harm the machine.
+// Outputs that are not regular files. Every flag for an output file is tried with links, pipes and devices, all created
+// in this test's own folder, so that no bug can damage the machine.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -23,7 +23,7 @@ using testing::expect;
 using testing::Outcome;
 using testing::run_shell;
 
-// 20 + 10 drawn images, two of them cut short.
+// 20 + 10 generated images, two of them truncated.
 const std::string& images() {
   static const std::string path = [] {
     const std::string p = testing::temporary_directory() + "/outputs/shapes";
@@ -50,14 +50,14 @@ std::string training(const std::string& log_dir) {
          log_dir + " ";
 }
 
-// A call that writes a file.
+// A command that writes a file.
 struct Output {
   std::string name;
-  std::string words;  // the file's path follows
+  std::string words;  // followed by the path of the file
   std::string ending;
   int code = 0;
   bool appends = false;
-  bool in_log_dir = false;  // the flag takes the file's name, and its folder is the run's
+  bool in_log_dir = false;  // the flag takes the file's name, and its folder is that of the run
 
   std::string call(const std::string& path) const {
     const fs::path file(path);
@@ -107,7 +107,7 @@ TEST(Outputs, IntoPipesReachTheirReaders) {
     SCOPED_TRACE(output.name);
     const std::string dir = fresh("pipes"), pipe = dir + "/pipe" + output.ending;
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-    // The reader ends when all writers have, or, where nobody ever wrote, by the clock.
+    // The reader ends when all writers have ended, or after a timeout if nobody ever opened the pipe.
     const Outcome outcome =
         run_shell("( timeout 60 cat " + pipe + " > " + dir + "/got & timeout 60 " + testing::program() + " " +
                   output.call(pipe) + "; code=$?; test -p " + pipe + " || kill $!; wait; exit $code )");
@@ -127,7 +127,7 @@ TEST(Outputs, IntoADeviceLeaveTheDevice) {
     SCOPED_TRACE(output.name);
     const std::string device = dir + "/null" + output.ending;
     fs::remove(device);
-    // Character device 1, 3 swallows everything, as /dev/null does.
+    // Character device 1, 3 discards everything, like /dev/null.
     if (::mknod(device.c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) GTEST_SKIP() << "needs root to make a device";
     if (run_shell("echo x > " + device).code != 0) GTEST_SKIP() << "devices do not work here";
     expect(run(output, device), output.code, {});
@@ -135,7 +135,7 @@ TEST(Outputs, IntoADeviceLeaveTheDevice) {
   }
 }
 
-// A link of this test's own that is what /dev/stdout is: the system's is out of reach of any fault.
+// A link like /dev/stdout in this test's folder, so that the system's cannot be damaged.
 TEST(Outputs, IntoStandardOutputAreWrittenBehindWhatWasPrinted) {
   const std::string dir = fresh("stdout"), link = dir + "/stdout";
   fs::create_symlink("/proc/self/fd/1", link);
@@ -165,13 +165,13 @@ TEST(Outputs, ThatAreDirectoriesAreRefused) {
   }
 }
 
-// What lies in a log folder may be elsewhere, too: links to a larger disk, a pipe to who watches.
+// Files of a log folder may also be links to a larger disk, or pipes to a monitoring program.
 TEST(Outputs, OfARunFollowTheLinksOfItsFolder) {
   const std::string dir = fresh("run"), log = dir + "/log";
   fs::create_directories(log);
   fs::create_directories(dir + "/disk");
   fs::create_symlink("log", dir + "/link");
-  // Not the checkpoint itself: a link to nowhere is one that cannot be read, behind it may be a disk that is away.
+  // Not the checkpoint itself: a dangling link cannot be read, and its target may be on a disk that is not mounted.
   const std::vector<std::string> names{"model.ckpt-2.json", "checkpoint", "linear_training.log"};
   for (const std::string& name : names) fs::create_symlink("../disk/" + name, log + "/" + name);
   ASSERT_EQ(::mkfifo((log + "/metrics.jsonl").c_str(), 0600), 0);
@@ -216,7 +216,7 @@ TEST(Outputs, FoldersThatCannotBeMadeAreNamedWithTheReason) {
     expect(run_shell(program + training(path)), 1, {what + why});
     expect(run_shell(train + "--dump_ir=" + path), 1, {what + "/training" + why});
   }
-  // No folder can be made in /proc, by nobody: as on a disk that is read only.
+  // Nobody can create a folder in /proc, as on a read-only disk.
   for (const std::string& words : {program + training("/proc/ridgeline"), train + "--dump_ir=/proc/ridgeline"})
     expect(run_shell(words), 1, {"ridgeline: cannot make the directory /proc/ridgeline"});
   const std::string long_name(300, 'n');

@@ -1,7 +1,7 @@
-// Training with parameter servers as a user starts it: by `ridgeline launch --servers`, and by hand with the variables
-// of the original; and what becomes of it when a process is killed.
+// Training with parameter servers, started by `ridgeline launch --servers` or by hand with MindSpore's environment
+// variables; and what happens when a process is killed.
 //
-// RIDGELINE_KILLS sets how many kills must land in a training (3 without it), RIDGELINE_KILLS_SEED when.
+// RIDGELINE_KILLS is the number of kills during a training (default 3), RIDGELINE_KILLS_SEED chooses the moments.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ namespace ridgeline {
 namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(5);
-constexpr int kLooksForTheEnd = 24'000;  // two minutes beside whatever else runs here
+constexpr int kLooksForTheEnd = 24'000;  // two minutes, also on a busy machine
 
 std::string text_of(const std::string& path) { return is_regular_file(path) ? read_file(path) : ""; }
 
@@ -49,7 +49,7 @@ std::vector<double> losses_of(const std::string& log_dir) {
   return losses;
 }
 
-// Where a run over `ranks` workers, with servers or without, has written.
+// The folder of a run with `ranks` workers, with or without servers.
 std::string launched(const std::string& folder, int ranks, int servers, int steps, const std::string& flags) {
   const std::string log_dir = testing::temporary_directory() + "/" + folder;
   std::filesystem::remove_all(log_dir);
@@ -103,16 +103,16 @@ TEST(ParameterServerCommand, LaunchRefusesWhatItCannotStart) {
   };
   refused("--ranks=2 --servers=-1", "--servers=-1 (allowed: 1 to 8, 0: none)");
   refused("--ranks=2 --servers=9", "--servers=9 (allowed: 1 to 8, 0: none)");
-  // Before anything is started, the scheduler too.
+  // Before any process, also the scheduler, is started.
   const testing::Outcome outcome = testing::run(
       "launch --ranks=65 --servers=1 --results=" + testing::temporary_directory() + "/none -- train --log_dir=out");
   testing::expect(outcome, 2, {"--ranks=65 (allowed without --rank_table: 1 to 8, the devices of one machine)"});
   EXPECT_EQ(outcome.text.find("scheduler"), std::string::npos) << outcome.text;
 }
 
-// ---- by hand
+// ---- started by hand
 
-// The processes of a run, each by its role: "MS_SCHED", "MS_PSERVER 0", "MS_WORKER 1".
+// The processes of a run by their roles: "MS_SCHED", "MS_PSERVER 0", "MS_WORKER 1".
 class ByHand {
  public:
   ByHand(std::string folder, int workers, int servers, int silence = 300)
@@ -142,7 +142,7 @@ class ByHand {
     }
     return false;
   }
-  // The exit code, 128 + signal; -1 where it still runs.
+  // The exit code, or 128 + signal; -1 if it still runs.
   int code(const std::string& role, int looks = kLooksForTheEnd) {
     Process& process = processes_.at(role);
     while (process.code < 0) {
@@ -210,7 +210,7 @@ void expect_success(ByHand& run) {
   for (const std::string& role : run.roles()) ASSERT_EQ(run.code(role), 0) << role << ": " << run.said(role);
 }
 
-// Each in turn: at once when steps are made, then at random moments of a training.
+// Kills each process in turn: as soon as there are steps, then at random moments of the training.
 TEST(ParameterServerByHand, AKilledProcessIsNamedByAllOthersAndTheRunGoesOn) {
   const std::string data = shapes();
   const std::string undisturbed = new_folder("undisturbed_servers");
@@ -248,7 +248,7 @@ TEST(ParameterServerByHand, AKilledProcessIsNamedByAllOthersAndTheRunGoesOn) {
         if (role == victim) continue;
         const int code = run.code(role);
         ASSERT_GE(code, 0) << role << " goes on: " << run.said(role);
-        // One that was done with its last step has nobody to miss.
+        // A process that had finished its last step does not notice it.
         if (code == 0) missed = false;
         if (code == 0) continue;
         EXPECT_EQ(code, 1) << role << ": " << run.said(role);

@@ -1,5 +1,5 @@
-// Formats of pictures, 16-bit grey and turned pictures, through the commands that read images; and classes that are
-// balanced over ranks.
+// Image formats, 16-bit grey and rotated images in the commands that read images; and balanced classes on several
+// ranks.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -22,7 +22,7 @@ using testing::expect;
 
 std::string in_temporary(const std::string& name) { return testing::temporary_directory() + "/" + name; }
 
-// A run of two steps over a folder of cases; the folder of its checkpoint.
+// Runs two steps on a folder of test cases and returns the folder of its checkpoint.
 std::string trained_on(const std::string& folder, const std::string& more) {
   const std::string log_dir = in_temporary("formats_" + std::to_string(std::hash<std::string>()(folder + more)));
   expect(testing::run(
@@ -61,7 +61,7 @@ TEST(PictureFormats, TurnedPicturesAreCountedAndTurnedWhereThatIsAskedFor) {
   const std::string folder = case_path("exif"), lying = folder + "/train/a/exif6.jpg";
   expect(testing::run("dataset inspect --data_dir=" + folder), 1, {"2 images are stored lying or mirrored"});
   const std::string log_dir = trained_on(folder, "--exif_orientation=apply");
-  // Predictions do as the training did.
+  // Predictions use the setting of the training.
   const std::string predict = "predict --format=csv --checkpoint_dir=" + log_dir + " " + lying;
   const std::string as_trained = testing::run(predict).text;
   EXPECT_EQ(testing::run(predict + " --exif_orientation=apply").text, as_trained);
@@ -71,14 +71,14 @@ TEST(PictureFormats, TurnedPicturesAreCountedAndTurnedWhereThatIsAskedFor) {
   EXPECT_EQ(testing::run("predict " + model + " --format=csv " + lying).text, as_trained);
   expect(testing::run("predict " + model + " --exif_orientation=apply " + lying), 2,
          {"--exif_orientation has no meaning"});
-  // It belongs to the run.
+  // The setting is stored with the run.
   expect(testing::run(
              "train --mode=train --max_train_steps=3 --model=resnet20 --batch_size=4 --bad_samples=skip --data_dir=" +
              folder + " --log_dir=" + log_dir),
          1, {"--exif_orientation is apply there and ignore here"});
   expect(testing::run("train --exif_orientation=turn --data_dir=" + folder), 2,
          {"--exif_orientation=turn (allowed: ignore, apply)"});
-  // Smaller pictures in a packed file have no Exif any more.
+  // Resized images in a packed file have no Exif data.
   expect(testing::run("dataset pack --split=train --short_side=20 --data_dir=" + folder +
                       " --out=" + in_temporary("a.ridge")),
          0, {"note: 2 resized images lay or were mirrored"});

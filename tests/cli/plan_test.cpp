@@ -1,4 +1,4 @@
-// `ridgeline plan` as a user calls it.
+// `ridgeline plan` from the command line.
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/file.h"

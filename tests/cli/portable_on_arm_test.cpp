@@ -1,5 +1,5 @@
-// What --reproducibility=portable promises, between architectures: this build beside the one for 64-bit Arm under qemu,
-// where scripts/setup.sh --cross aarch64 and `make aarch64` have made one of the same sources; skipped elsewhere.
+// --reproducibility=portable on two architectures: compares this build with the one for 64-bit Arm under qemu. Skipped
+// unless `make aarch64` has built the same sources.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class PortableOnArm : public ::testing::Test {
     fs::create_directories(folder_);
   }
 
-  // `arguments` on both; every {} in them is a folder of the architecture's own.
+  // Runs `arguments` on both; every {} in them becomes a folder for the architecture.
   void run_on_both(const std::string& arguments) const {
     for (const bool arm : {false, true}) {
       std::string own = arguments;

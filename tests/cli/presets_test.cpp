@@ -1,4 +1,4 @@
-// Flags from YAML: what a preset says counts before the command line, mistakes are named with their line.
+// Flags from YAML: preset values come before the command line; mistakes are reported with their line.
 #include "ridgeline/cli/presets.h"
 
 #include <gtest/gtest.h>
@@ -36,14 +36,15 @@ TEST(Presets, AreValuesHelpAndChoices) {
 TEST(Presets, MistakesAreNamedWithTheirLine) {
   const auto error = [](const std::string& yaml) { return error_of([&] { read_preset(yaml, "a.yaml", kFlags); }); };
   EXPECT_EQ(error("lr: 1\nbach_size: 3\n"), "[preset] a.yaml:2: unknown key 'bach_size': did you mean 'batch_size'?");
-  EXPECT_EQ(error("lr: 1\nlr: 2\n"), "[preset] a.yaml:2: 'lr' comes twice");
-  EXPECT_EQ(error("lr: {a: 1}\n"), "[preset] a.yaml:1: 'lr' is no text, number or boolean");
-  EXPECT_EQ(error("preset: x\n"), "[preset] a.yaml:1: 'preset' cannot stand in a preset");
-  EXPECT_EQ(error("- lr\n"), "[preset] a.yaml:1: is no list of `flag: value`");
-  EXPECT_NE(error("lr: [1\n").find("is no YAML"), std::string::npos);
+  EXPECT_EQ(error("lr: 1\nlr: 2\n"), "[preset] a.yaml:2: 'lr' occurs twice");
+  EXPECT_EQ(error("lr: {a: 1}\n"), "[preset] a.yaml:1: 'lr' is not a text, number or boolean");
+  EXPECT_EQ(error("preset: x\n"), "[preset] a.yaml:1: 'preset' is not allowed in a preset");
+  EXPECT_EQ(error("- lr\n"), "[preset] a.yaml:1: is not a list of `flag: value`");
+  EXPECT_NE(error("lr: [1\n").find("is not valid YAML"), std::string::npos);
   EXPECT_NE(error("").find("[preset] a.yaml"), std::string::npos);
   EXPECT_EQ(error("lr: 1\n---\nflip: no\n"), "[preset] a.yaml:3: help of 'flip', which has no value");
-  EXPECT_EQ(error("lr: 1\n---\npreset: x\n---\nlr: [2, 3]\n"), "[preset] a.yaml: lr is 1, none of its choices (2, 3)");
+  EXPECT_EQ(error("lr: 1\n---\npreset: x\n---\nlr: [2, 3]\n"),
+            "[preset] a.yaml: lr is 1, which is not one of its choices (2, 3)");
 }
 
 TEST(Presets, ThatComeWithTheProgramAreListedAndEachIsUnderstood) {
@@ -53,7 +54,7 @@ TEST(Presets, ThatComeWithTheProgramAreListedAndEachIsUnderstood) {
   const Outcome help = run("train --help");
   for (const BuiltinPreset& preset : builtin_presets()) {
     EXPECT_NE(help.text.find(preset.name), std::string::npos) << preset.name;
-    // As far as the data that are not there: all flags are known, in range and go together.
+    // Parses each preset up to the missing data: all flags are known, in range and compatible.
     std::string one;
     if (preset.name == "alexnet_8p") one = " --rank_size=1";
     if (preset.name == "alexnet_cuda") one = " --device=cpu";
@@ -82,13 +83,13 @@ TEST(Presets, AreOverriddenByFlagsAndHoldTheirChoices) {
   expect(run("train --max_train_steps=5 --preset " + file + " --log_dir=" + root + "/log2"), 0,
          {"training steps: 5", root + "/log2/linear_training.log"});
   expect(run("train --preset=" + file + " --model=resnet20"), 2,
-         {"--model=resnet20 does not go with --preset=" + file + " (allowed: linear)"});
+         {"--model=resnet20 is not possible with --preset=" + file + " (allowed: linear)"});
   expect(run("train --preset=" + root + "/none.yaml"), 1, {"none.yaml"});
   write_file_atomically(file, "model: linear\nbach_size: 4\n");
   expect(run("train --preset=" + file), 2, {file + ":2: unknown key 'bach_size': did you mean 'batch_size'?"});
 }
 
-// What a preset says in one way, the command line may say in another.
+// The command line can set with another flag what a preset sets.
 TEST(Presets, AreReplacedByFlagsThatSayTheSameInAnotherWay) {
   const std::string root = ridgeline::testing::temporary_directory() + "/replaced";
   const std::string there = " --data_dir=/nowhere --log_dir=" + root;
@@ -131,7 +132,7 @@ TEST(Benchmark, WritesKeysAndValues) {
     const std::size_t at = text.find(key + " = ");
     return at == std::string::npos ? 0.0 : std::stod(text.substr(at + key.size() + 3));
   };
-  // The mean of the lines but the first, as the log has them.
+  // The mean over the log lines after the first.
   const std::string lines = read_file(log + "/linear_training.log");
   double sum = 0;
   int count = 0;

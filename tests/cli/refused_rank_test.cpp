@@ -1,5 +1,5 @@
-// A rank that ends before it has joined the others, by a wrong flag or data that it cannot read: the others wait no
-// longer, and say which rank it was and why.
+// A rank ends before it has joined the others, by a wrong flag or unreadable data: the others stop waiting and report
+// which rank it was and why.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 namespace ridgeline {
 namespace {
 
-// Of a launcher, until it ends ranks that nobody has told: longer than any test.
+// Time until a launcher ends ranks that were not notified: longer than any test.
 constexpr int kGraceSeconds = 3600;
 
 const std::string kTrain =
@@ -38,7 +38,7 @@ testing::Outcome run_in(const std::string& folder, const std::string& command) {
   return testing::run_shell("cd " + folder + " && (" + command + ")");
 }
 
-// The variables of rank `rank` of two of job `job`, then the program.
+// The environment variables of rank `rank` of two of job `job`, then the program.
 std::string as_rank(int rank, const std::string& job) {
   return fmt::format("RANK_ID={} RANK_SIZE=2 DEVICE_ID={} JOB_ID={}{} {} ", rank, rank, job, ::getpid(),
                      testing::program());
@@ -59,7 +59,7 @@ TEST(RefusedRank, UnderLaunchTheOthersEndWithItsReason) {
   }
 }
 
-// It ends before it can tell anybody, as one that the system kills for its memory.
+// It ends before it can notify anybody, like a process that is killed for lack of memory.
 TEST(RefusedRank, UnderLaunchOneThatCannotSpeakIsNamed) {
   const std::string folder = refused_folder("silent_launch");
   const train::LaunchPlan plan = train::plan_launch({.ranks = 2, .results = folder + "/results"}, {0});

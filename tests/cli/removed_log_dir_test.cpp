@@ -1,5 +1,5 @@
-// Somebody removes the log folder while a run is writing to it: what is announced at the end is there, or is said not
-// to be.
+// The log folder is removed while a run writes to it: the files that are announced at the end exist, or are reported as
+// removed.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -22,7 +22,7 @@ using testing::Outcome;
 
 constexpr int kSteps = 2000;
 
-// A run whose lines are far more than a pipe holds: it cannot end before `meanwhile`, which is called at its 100th
+// A run whose log exceeds the capacity of a pipe, so it cannot end before `meanwhile`, which is called at its 100th
 // step.
 Outcome train(const std::string& log_dir, const std::string& words, const std::function<void()>& meanwhile) {
   const std::string command = testing::program() +
@@ -46,7 +46,7 @@ Outcome train(const std::string& log_dir, const std::string& words, const std::f
   return outcome;
 }
 
-// The run may make the folder again while it is being removed.
+// The run may create the folder again while it is being removed.
 void remove_folder(const fs::path& folder) {
   std::error_code error;
   do {

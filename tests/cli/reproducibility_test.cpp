@@ -1,4 +1,5 @@
-// --reproducibility: whole runs leave the same bytes, whatever the team (deterministic) or the machine (portable).
+// --reproducibility: whole runs give the same bytes for any number of threads (deterministic) or on any machine
+// (portable).
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/file.h"
@@ -33,7 +34,7 @@ TEST(Reproducibility, DeterministicRunsDoNotDependOnTheTeam) {
   }
 }
 
-// A backward pass has launches for several lanes.
+// A backward pass with launches that can run at the same time.
 TEST(Reproducibility, DeterministicRunsDoNotDependOnLaunchesSideBySide) {
   const std::string flags = "--reproducibility=deterministic" + threads(2);
   const std::string one = run("l1", "", flags);

@@ -1,5 +1,5 @@
-// What asks a run to stop, be it a queue, a terminal that is closed, a log that nobody reads or a limit of time: it
-// ends as on SIGTERM, with a checkpoint and exit code 130, and the same command goes on.
+// Everything that asks a run to stop (a queue, a closed terminal, a log that nobody reads, a time limit) works like
+// SIGTERM: a checkpoint, exit code 130, and the same command resumes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ constexpr std::int64_t kEndless = 1'000'000'000;
 
 std::string log_of(const std::string& log_dir) { return read_file(log_dir + "/linear_training.log"); }
 
-// It stands at a whole step, which its last checkpoint is of, and says so.
+// It stops after a complete step, saves a checkpoint of it, and reports it.
 void expect_stopped(const std::string& log_dir) {
   const auto files = train::list_checkpoints(log_dir);
   ASSERT_FALSE(files.empty());
@@ -47,7 +47,7 @@ void expect_stopped(const std::string& log_dir) {
       << log_of(log_dir);
 }
 
-// Sends what `kill` says to $run once there is a checkpoint, and gives its exit code.
+// Sends the signal of `kill` to $run once there is a checkpoint, and returns the exit code.
 testing::Outcome stopped_by(const std::string& log_dir, const std::string& kill) {
   return testing::run_shell(
       fmt::format("{} {} > /dev/null 2>&1 & run=$!; until [ -e {}/checkpoint ]; do sleep 0.01; done; "
@@ -63,7 +63,7 @@ TEST(StoppedRun, HangUpAndUserSignalEndItAsTermDoes) {
   }
 }
 
-// As a queue that signals every process of a job, and a launcher that hands on its own.
+// Like a queue that signals every process of a job, and a launcher that passes signals on.
 TEST(StoppedRun, TheSameRequestByTwoSendersIsOne) {
   const std::string log_dir = new_folder("two_senders");
   EXPECT_EQ(stopped_by(log_dir, "sh -c \"kill -TERM $run; true\"; sh -c \"kill -TERM $run 2> /dev/null; true\"").code,
@@ -87,7 +87,7 @@ TEST(StoppedRun, AnIgnoredHangUpStaysIgnored) {
   sigaction(SIGHUP, &before, nullptr);
 }
 
-// `head` has read lines of steps when it leaves, or the first line alone, while the run sets itself up.
+// `head` ends after some step lines, or after the first line, while the run still starts.
 TEST(StoppedRun, ALogThatNobodyReadsEndsIt) {
   const std::string log_dir = new_folder("head");
   const auto piped = [&](const std::string& more, const char* lines) {
@@ -100,7 +100,7 @@ TEST(StoppedRun, ALogThatNobodyReadsEndsIt) {
   expect_stopped(log_dir);
   piped("2>&1", "1");
   EXPECT_NE(log_of(log_dir).find("interrupted after step "), std::string::npos) << log_of(log_dir);
-  // The file of lines itself, where it is a pipe.
+  // The log file itself is a pipe.
   fs::remove_all(log_dir);
   testing::run_shell(
       fmt::format("mkdir -p {0}; mkfifo {0}/lines; head -20 {0}/lines > {0}.head & {1} {2} 2> /dev/null; "
@@ -113,7 +113,7 @@ TEST(StoppedRun, ALogThatNobodyReadsEndsIt) {
 TEST(StoppedRun, EndsInTimeAndTheSameCommandGoesOn) {
   const std::string whole = new_folder("whole"), parts = new_folder("parts");
   testing::expect(testing::run(training(whole, 3)), 0, {});
-  // It is over before it begins: a process makes one step.
+  // The time is over before the run begins: a process makes at least one step.
   const std::string command = training(parts, 3, "--max_time=0.001");
   for (const std::int64_t step : {1, 2}) {
     testing::expect(testing::run(command), 130,
@@ -157,7 +157,7 @@ TEST(StoppedRun, LengthsOfTimeHaveThreeForms) {
   testing::expect(testing::run(training(new_folder("wrong"), 1, "--max_time=soon")), 2,
                   {"--max_time=soon is no length"});
   testing::expect(testing::run("evaluate --data_dir=x --max_time=3h"), 2,
-                  {"--max_time does nothing in an evaluation of checkpoints"});
+                  {"--max_time is an option of train and has no effect on an evaluation"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Files and folders whose names are no UTF-8, break lines or hold escape sequences.
+// Files and folders whose names are not UTF-8, or contain line breaks or escape sequences.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,10 +20,10 @@ using testing::expect;
 using testing::Outcome;
 using testing::run;
 
-const char* const kLatin = "fl\xe9urs";              // no UTF-8
+const char* const kLatin = "fl\xe9urs";              // not UTF-8
 const char* const kEvil = "two\nlines \x1b[31mred";  // a line break and an escape sequence
 
-// Ten classes under a folder whose own name is strange, two of them strange, one image of each of these broken.
+// Ten classes in a folder with a strange name; two classes have strange names, and one broken image each.
 const std::string& images() {
   static const std::string path = [] {
     const std::string p = testing::temporary_directory() + "/na\xefve\tnames";
@@ -41,7 +41,7 @@ const std::string& images() {
 
 std::string data_dir() { return " --data_dir='" + images() + "'"; }
 
-// No line of it was broken by a name, and a terminal shows it as it is.
+// No line is broken by a name, and a terminal shows it unchanged.
 void expect_clean(const std::string& text) {
   EXPECT_TRUE(is_utf8(text)) << text;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// A folder of tar archives as --data_dir: parts by names, where labels stand, and what is said and refused.
+// A folder of tar archives as --data_dir: splits by file name, where labels are, messages and errors.
 #include <gtest/gtest.h>
 
 #include <filesystem>

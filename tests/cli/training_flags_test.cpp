@@ -1,4 +1,4 @@
-// What happens between backward pass and update, stepped precision and run configurations, as flags of `train`.
+// Flags of `train` for gradients before the update, stepped precision and run configurations.
 #include <filesystem>
 
 #include "ridgeline/core/file.h"
@@ -43,7 +43,7 @@ TEST(TrainingFlags, SteppedPrecisionShowsItsPhases) {
     expect(run(small("bad") + mode + "--final_loss=2"), 2, {"--final_loss needs --accelerate_train_mode by loss"});
 }
 
-// Op lists and types that stay are of the reduced precision; a level that changes nothing may stand beside it.
+// Op lists and kept types apply to the reduced precision; an amp_level that changes nothing may be given as well.
 TEST(TrainingFlags, SteppedPrecisionTakesWhatChangesItsReducedPrecision) {
   std::filesystem::create_directories(flags_root());
   const std::string lists = flags_root() + "/lists.json", keep = flags_root() + "/keep";
@@ -107,15 +107,15 @@ TEST(TrainingFlags, CheckpointsByTimeAreMadeWhereLoopsEnd) {
 }
 
 TEST(TrainingFlags, WhatIsNoNumberIsSaidWithItsFlag) {
-  expect(run("train --lr=abc"), 2, {"train: --lr=abc is no number\n"});
-  expect(run("train --max_epochs=1.5"), 2, {"train: --max_epochs=1.5 is no whole number\n"});
+  expect(run("train --lr=abc"), 2, {"train: --lr=abc is not a number\n"});
+  expect(run("train --max_epochs=1.5"), 2, {"train: --max_epochs=1.5 is not an integer\n"});
   expect(run("train --batch_size=99999999999999999999"), 2, {"--batch_size=99999999999999999999 is too large\n"});
   expect(run("train --num_workers=2147483648"), 2, {"train: --num_workers=2147483648 is too large\n"});
   expect(run("train --synthetic --lr=1e9"), 2, {"--lr=1000000000 is out of range (allowed: 0 to 1000000)"});
-  expect(run("train --seed=-1"), 2, {"train: --seed=-1 is no whole number of 0 or more\n"});
-  expect(run("predict --top=-1 x.jpg"), 2, {"predict: --top=-1 is no whole number of 0 or more\n"});
-  expect(run("train --synthetic=maybe"), 2, {"train: --synthetic=maybe is no boolean (allowed: True, False)\n"});
-  expect(run("bench step --steps=many"), 2, {"bench step: --steps=many is no whole number\n"});
+  expect(run("train --seed=-1"), 2, {"train: --seed=-1 is not an integer of 0 or more\n"});
+  expect(run("predict --top=-1 x.jpg"), 2, {"predict: --top=-1 is not an integer of 0 or more\n"});
+  expect(run("train --synthetic=maybe"), 2, {"train: --synthetic=maybe is not a boolean (allowed: True, False)\n"});
+  expect(run("bench step --steps=many"), 2, {"bench step: --steps=many is not an integer\n"});
 }
 
 TEST(TrainingFlags, LengthsThatNobodyCanCountAreRefused) {
@@ -150,7 +150,7 @@ TEST(TrainingFlags, AnEmptyValueSaysNoneWhereThereIsAnythingToLeaveOut) {
   expect(run(first), 0, {"step:    10"});
   const std::string weights = flags_root() + "/begun/model.ckpt-10.safetensors";
   expect(run(small("restored") + "--weights=" + weights + " --restore_exclude="), 0, {"restored 2 of 2 tensors"});
-  expect(run(small("bad") + "--lr="), 2, {"train: --lr= has no value (--lr=VALUE is meant)"});
+  expect(run(small("bad") + "--lr="), 2, {"train: --lr= has no value (expected --lr=VALUE)"});
   expect(run(small("bad") + "--data_dir="), 2, {"--data_dir= has no value"});
 }
 
@@ -164,7 +164,7 @@ TEST(TrainingFlags, ALayerToLeaveOutThatThereIsNotIsRefused) {
 }
 
 TEST(TrainingFlags, SkippedStepsAreCountedInLogMetricsAndAtTheEnd) {
-  // Gradients times this scale are no numbers until it has shrunk; steps that do not count are made again.
+  // Gradients times this scale overflow until the scale has decreased; skipped steps are repeated.
   const testing::Outcome outcome =
       run(small("skipped") + "--loss_scale=dynamic,3.4e38,1024,1000 --save_summary_steps=1");
   expect(outcome, 0,
@@ -173,7 +173,7 @@ TEST(TrainingFlags, SkippedStepsAreCountedInLogMetricsAndAtTheEnd) {
   const std::string metrics = read_file(flags_root() + "/skipped/metrics.jsonl");
   EXPECT_NE(metrics.find("\"skipped_steps\":"), std::string::npos) << metrics;
   EXPECT_EQ(metrics.find("\"skipped_steps\":0"), std::string::npos) << metrics;
-  // Without a loss scale nothing is said of it.
+  // Without a loss scale the log does not mention it.
   expect(run(small("unskipped")), 0, {});
   EXPECT_EQ(read_file(flags_root() + "/unskipped/metrics.jsonl").find("skipped"), std::string::npos);
 }
@@ -203,7 +203,7 @@ TEST(TrainingFlags, StepsAreDumped) {
   expect(run(small("bad") + dump + "--dump_debug_mode=atomic_overflow"), 2, {"no kernel adds atomically here"});
   expect(run(small("bad") + dump + "--dump_debug_mode=all --dump_mode=all"), 2, {"have no meaning beside it"});
   expect(run("evaluate --checkpoint_dir=" + flags_root() + "/with_dumps " + dump), 2,
-         {"evaluate: --dump_path does nothing in an evaluation of checkpoints"});
+         {"evaluate: --dump_path is an option of train and has no effect on an evaluation"});
   expect(run("train --mode=evaluate --checkpoint_dir=" + flags_root() + "/with_dumps " + dump), 2,
          {"it needs a mode that trains"});
 }
@@ -219,10 +219,9 @@ TEST(TrainingFlags, ARunConfigurationComesBeforeOtherFlags) {
   expect(run(words), 0, {"warning: horovod_mode has no effect: there is no Horovod", "1 threads", "/configured/"});
   EXPECT_TRUE(std::filesystem::exists(flags_root() + "/configured/model.ckpt-5.safetensors"));
   write_file_atomically(path, R"({"tf_random_seed": -1})");
-  expect(run(words), 2,
-         {"[run_config] " + path + ": tf_random_seed: train: --seed=-1 is no whole number of 0 or more"});
+  expect(run(words), 2, {"[run_config] " + path + ": tf_random_seed: train: --seed=-1 is not an integer of 0 or more"});
   write_file_atomically(path, R"({"session_config": {"allow_soft_placement": "perhaps"}})");
-  expect(run(words), 2, {path + ": allow_soft_placement: train: --allow_soft_placement=perhaps is no boolean"});
+  expect(run(words), 2, {path + ": allow_soft_placement: train: --allow_soft_placement=perhaps is not a boolean"});
   expect(run("train --run_config=" + flags_root() + "/none.json"), 2, {"no such file: ", "(--run_config)"});
   write_file_atomically(path, R"({"aoe_mode": "2"})");
   expect(run(words), 2, {"[run_config] " + path + ": aoe_mode is not supported"});

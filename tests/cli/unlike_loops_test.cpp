@@ -1,5 +1,5 @@
-// Ranks have not the same callbacks, so their loops were cut at different steps, and what they exchanged behind loops
-// did not meet: they waited for each other for ever.
+// Ranks with different callbacks once cut their loops at different steps, so their exchanges after loops did not match,
+// and they waited for each other without end.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

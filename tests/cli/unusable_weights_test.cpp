@@ -1,5 +1,5 @@
-// Weights of which nothing can be computed are named by tensor, and names that programs of PyTorch change are found, by
-// every command that reads weights.
+// Every command that reads weights names the tensor of unusable weights, and finds tensors whose names PyTorch programs
+// have changed.
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -36,7 +36,7 @@ class UnusableWeights : public ::testing::Test {
     return path;
   }
   static std::string image() { return fs::recursive_directory_iterator(root() + "/shapes/val/star")->path().string(); }
-  // Drawn ones of resnet20, as files have them.
+  // Random weights of resnet20, as in a file.
   static std::vector<NamedTensor> drawn() {
     std::vector<NamedTensor> tensors;
     for (const nn::ParameterSpec& spec : nn::parameters_of(nn::model_named("resnet20"), {.num_classes = 10}, 32))
@@ -55,7 +55,7 @@ class UnusableWeights : public ::testing::Test {
     return "train --model=resnet20 --mode=train --warmup_epochs=0 --batch_size=8 --lr=0.01 --data_dir=" + root() +
            "/shapes --log_dir=" + root() + "/" + log + " --max_train_steps=" + std::to_string(steps) + " " + more;
   }
-  // Every command that reads weights of a file.
+  // Every command that reads weights from a file.
   static std::vector<Outcome> all_commands(const std::string& weights, const std::string& name) {
     const std::string from = " --model=resnet20 --num_classes=10 --weights=" + weights;
     return {run(training("train_" + name, 1, "--weights=" + weights)),
@@ -108,7 +108,7 @@ TEST_F(UnusableWeights, ARunWhoseCheckpointHasOneDoesNotGoOn) {
   train::save_checkpoint(root() + "/resumed", saved.info, tensors, {.newest = 5});
   const std::string said = "conv1.weight/momentum: 1 of 432 values is not finite, the first is nan at [0, 0, 0, 0]";
   expect(run(training("resumed", 2)), 1, {"[checkpoint] " + path + ": " + said});
-  // What an evaluation does not read it does not mind.
+  // Tensors that an evaluation does not need may be unusable.
   const std::string evaluation = "evaluate --data_dir=" + root() + "/shapes --checkpoint_dir=" + root() + "/resumed";
   expect(run(evaluation), 0, {"Finished evaluation"});
   tensor(tensors, "conv1.weight").data<float>()[1] = kNan;
@@ -132,7 +132,7 @@ TEST_F(UnusableWeights, OnePrefixThatMakesAllNamesFitIsTakenAndSaid) {
   tensors.push_back({"_orig_mod.net.queue", Tensor::zeros(DType::f32, {4})});
   for (const Outcome& outcome : all_commands(written("prefix", tensors), "prefix"))
     expect(outcome, 0, {"names without 'net.backbone.'"});
-  // Two of them are no choice for a program to make.
+  // With two candidates the program does not choose.
   const std::size_t count = tensors.size() - 1;
   for (std::size_t i = 0; i < count; ++i)
     tensors.push_back({"teacher." + tensors[i].name.substr(23), tensors[i].tensor});

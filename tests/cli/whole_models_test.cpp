@@ -1,11 +1,11 @@
-// Whole models through the program itself, over shared memory and over MPI: N ranks with batches of B end where one
-// rank with batches of N * B ends, as near as one rank under two instruction sets ends to itself; in deterministic runs
-// with the same bits.
+// Whole models trained by the program over shared memory and MPI: N ranks with batches of B give the result of one rank
+// with batches of N * B. The difference is at most that of one rank with two instruction sets; in deterministic runs
+// the bits are the same.
 //
 //     RIDGELINE_WHOLE_MODELS=20 build/tests/test_cli --gtest_filter='WholeModels.*'
 //
-// trains so many steps of AlexNet and ResNet-18 on 2, 4 and 8 ranks, and prints the distances; without the variable a
-// few of ResNet-20 on two.
+// trains that many steps of AlexNet and ResNet-18 on 2, 4 and 8 ranks and prints the distances; by default a few steps
+// of ResNet-20 on two ranks.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@
 namespace ridgeline {
 namespace {
 
-constexpr int kImages = 16;  // of all ranks, a step
+constexpr int kImages = 16;  // of all ranks per step
 enum class Over { one, shared, mpi };
 
 int steps_asked() {
@@ -34,7 +34,7 @@ int steps_asked() {
   return text == nullptr ? 0 : std::atoi(text);
 }
 
-// The checkpoint of a run; `variables` in front of the command.
+// The checkpoint of a run; `variables` come before the command.
 std::string checkpoint_of(const std::string& flags, int steps, Over over, int ranks,
                           const std::string& variables = "") {
   static int number = 0;
@@ -60,8 +60,8 @@ std::string checkpoint_of(const std::string& flags, int steps, Over over, int ra
   return fmt::format("{}/model.ckpt-{}.safetensors", log_dir, steps);
 }
 
-// Of all parameters and statistics together, in relation to their length (both as Euclidean norms). A tensor by itself
-// is no measure: one that begins with zeros is made of gradients alone, and has all of their rounding.
+// Distance of all parameters and statistics together, relative to their Euclidean norm. Single tensors are no measure:
+// one that begins with zeros consists only of gradients and has all of their rounding.
 double distance(const std::string& some, const std::string& other) {
   const SafetensorsFile a(some), b(other);
   double apart = 0, length = 0;
@@ -84,8 +84,8 @@ struct Subject {
 
 std::vector<Subject> subjects() {
   if (steps_asked() == 0) return {{"--model=resnet20 --image_size=32 --lr=0.003 --sync_batch_norm=True", {2}}};
-  // Batch norms over few pictures with even grounds make much of a rounding: at a usual rate nothing would be left to
-  // compare after a few steps.
+  // Batch norms over few images with uniform backgrounds amplify rounding errors: with a usual learning rate nothing
+  // would be comparable after a few steps.
   return {{"--model=resnet18 --image_size=64 --lr=0.00001 --sync_batch_norm=True", {2, 4, 8}},
           {"--model=alexnet --image_size=67 --lr=0.001 --dropout_keep=1", {2, 4, 8}},
           {"--model=alexnet_torchvision --image_size=64 --lr=0.005 --dropout_keep=1", {2, 4, 8}}};
@@ -104,8 +104,8 @@ TEST(WholeModels, RanksEndAsNearToOneAsAnotherInstructionSetDoes) {
     SCOPED_TRACE(subject.flags);
     const int made = steps();
     const std::string one = checkpoint_of(subject.flags, made, Over::one, 1);
-    // What rounding in another order comes to: the lowest instruction set, and on a machine that has no other the
-    // plainest kernels.
+    // The effect of another rounding order: the lowest instruction set, or the simplest kernels if the machine has no
+    // other.
     double yardstick = 0;
     const std::string lowest(device::name_of(device::machine_isas().front()));
     for (const std::string& variables : {"RIDGELINE_ISA=" + lowest, std::string("RIDGELINE_KERNELS=own")}) {
@@ -137,7 +137,7 @@ TEST(WholeModels, DeterministicRanksHaveTheBitsOfOneOverEitherEngine) {
     const std::string one = checkpoint_of(flags, steps(), Over::one, 1);
     for (const Over over : engines()) {
       for (const int ranks : {2, 4}) {
-        if (steps_asked() == 0 && over == Over::shared && ranks == 4) continue;  // launch_test.cpp does that
+        if (steps_asked() == 0 && over == Over::shared && ranks == 4) continue;  // launch_test.cpp tests that
         const std::string several = checkpoint_of(flags, steps(), over, ranks);
         EXPECT_TRUE(read_file(several) == read_file(one)) << ranks << " ranks over " << name_of(over);
         std::filesystem::remove_all(std::filesystem::path(several).parent_path());

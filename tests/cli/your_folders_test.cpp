@@ -1,5 +1,5 @@
-// What train, evaluate and dataset inspect do with folders that are not quite what is expected: which part is read,
-// what is said about the rest, and what is refused.
+// train, evaluate and dataset inspect on unusual folders: which split is read, messages about the rest, and what is
+// refused.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -34,7 +34,7 @@ const std::string& found_root() {
   return path;
 }
 
-// An empty folder, and a copy of the ten classes of shapes as parts of these names: train and val.
+// An empty folder, and a copy of the ten classes of shapes with these split names instead of train and val.
 std::string new_folder(const std::string& name) {
   std::string dir = found_root() + "/" + name;
   fs::remove_all(dir);
@@ -46,7 +46,7 @@ void copy_part(const std::string& part, const std::string& to) {
   fs::copy(found_root() + "/shapes/" + part, to, fs::copy_options::recursive);
 }
 
-// A run of one step.
+// Runs one step.
 std::string train_words(const std::string& data_dir, const std::string& log, const std::string& more = "") {
   fs::remove_all(found_root() + "/log_" + log);
   return "train --model=resnet20 --batch_size=4 --max_train_steps=1 --warmup_epochs=0 --data_dir='" + data_dir +
@@ -82,7 +82,7 @@ TEST(FoundFolders, ATestPartServesAsValidationOnlyWhereThereIsNoOther) {
   copy_part("val", dir + "/test");
   expect(run(train_words(dir, "train_and_test")), 0,
          {"validation is read from test/, the only part beside training", "of 10 images"});
-  // Images that are held back are another part to choose by.
+  // Held-out images are one more split to choose.
   const Outcome split = run(train_words(dir, "split_beside_test", "--validation_split=0.3"));
   expect(split, 0, {"train/ 20 images in 10 classes (training and validation)", "not used: test/ (10 images; "});
   EXPECT_EQ(split.text.find("validation is read from test/"), std::string::npos) << split.text;
@@ -175,7 +175,7 @@ TEST(FoundFolders, WhatIsPassedOverIsSaidInOneLine) {
   expect(run("dataset inspect --data_dir=" + dir), 0, {"train: 20 images", "not used:\n", "  2 .tif (not decoded)\n"});
 }
 
-// Records of the keys of slim's ImageNet, or of TensorFlow Datasets.
+// Records with the keys of slim's ImageNet, or of TensorFlow Datasets.
 void write_shard(const std::string& path, const std::vector<std::int64_t>& labels, bool tensorflow_datasets = false) {
   fs::create_directories(fs::path(path).parent_path());
   const std::string jpeg = read_file(fs::recursive_directory_iterator(found_root() + "/shapes/val/star")->path());
@@ -200,7 +200,7 @@ TEST(FoundFolders, TheLabelBaseIsThatOfAllShards) {
     expect(run(train_words(dir, "based", std::string("--label_base=1 --bad_samples=") + policy)), 2,
            {"train-* has the label 0, below the label base 1", "all of that class would be left out"});
   }
-  // From another training, whose labels start from 1, too.
+  // Records of another training, whose labels also start from 1.
   write_shard(dir + "/one/train-00000-of-00001", {1, 2, 3, 1});
   write_shard(dir + "/one/validation-00000-of-00001", {0, 1, 2});
   expect(run(train_words(dir + "/one", "based", "--bad_samples=skip")), 2,

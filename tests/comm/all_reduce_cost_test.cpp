@@ -17,15 +17,15 @@ constexpr Link kFast{100e9, 2e-6}, kSlow{10e9, 20e-6};
 constexpr double kBytes = 1e9;
 
 TEST(AllReduceCost, ARingSendsTwiceAllButOnePart) {
-  // Two ranks: each sends half of it twice.
+  // Two ranks: each sends half of the bytes twice.
   EXPECT_DOUBLE_EQ(ring_seconds(cluster(1, 2, kFast, kSlow), kBytes), 2 * 2e-6 + 1e9 / 100e9);
   // Eight: 14 steps, 14/8 of the bytes.
   EXPECT_DOUBLE_EQ(ring_seconds(cluster(1, 8, kFast, kSlow), kBytes), 14 * 2e-6 + 1.75 * 1e9 / 100e9);
-  // Over 4 nodes of 2: 8 of the 14 steps go over the network, which bounds the bytes.
+  // On 4 nodes of 2: 8 of the 14 steps use the network, which limits the speed.
   EXPECT_DOUBLE_EQ(ring_seconds(cluster(4, 2, kFast, kSlow), kBytes), 6 * 2e-6 + 8 * 20e-6 + 1.75 * 1e9 / 10e9);
-  // One rank a node: the network alone.
+  // One rank per node: only the network.
   EXPECT_DOUBLE_EQ(ring_seconds(cluster(4, 1, kFast, kSlow), kBytes), 6 * 20e-6 + 1.5 * 1e9 / 10e9);
-  // Of many ranks, twice the bytes remain.
+  // For many ranks, it approaches twice the bytes.
   EXPECT_NEAR(ring_seconds(cluster(1, 100'000, {100e9, 0}, kSlow), kBytes), 2 * 1e9 / 100e9, 1e-6);
 }
 

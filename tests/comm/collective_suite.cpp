@@ -11,7 +11,7 @@
 namespace ridgeline::comm {
 namespace {
 
-// Element i of rank r, the same for everybody who asks; products of eight stay finite.
+// Element i of rank r, the same on every rank; products of eight ranks are finite.
 template <class T>
 T element_of(int rank, std::int64_t i) {
   const std::uint32_t bits =
@@ -25,7 +25,7 @@ T element_of(int rank, std::int64_t i) {
     const float small = static_cast<float>(static_cast<int>(drawn & 2047u) - 1024) / 512.0f;
     if constexpr (std::is_same_v<T, bfloat16>) return to_bfloat16(small);
     if constexpr (std::is_same_v<T, float16>) return to_float16(small);
-    // Of the others so many digits that the order of a sum shows.
+    // For other types, so many digits that the order of a sum matters.
     if constexpr (std::is_floating_point_v<T>)
       return static_cast<T>(static_cast<std::int32_t>(bits * 2246822519u)) / static_cast<T>(65536.0);
   }
@@ -44,7 +44,7 @@ A one_of_two(A a, A b, Reduction how) {
   }
 }
 
-// In pairs of ranks, by the recursive definition.
+// Combines ranks in pairs, by the recursive definition.
 template <class A>
 A in_pairs(const A* values, int count, Reduction how) {
   if (count == 1) return values[0];
@@ -53,7 +53,7 @@ A in_pairs(const A* values, int count, Reduction how) {
   return one_of_two(in_pairs(values, left, how), in_pairs(values + left, count - left, how), how);
 }
 
-// What the ranks of `c` together make of element i.
+// The combination of element i over the ranks of `c`.
 template <class T>
 T expected(const Communicator& c, std::int64_t i, Reduction how) {
   constexpr bool narrow = std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
@@ -84,7 +84,7 @@ std::vector<T> elements_of(int rank, std::int64_t first, std::int64_t count) {
 
 bool same_bytes(const void* a, const void* b, std::size_t bytes) { return bytes == 0 || std::memcmp(a, b, bytes) == 0; }
 
-// Whether values[begin ...] are what the ranks make of elements first + ...: all of few, every so many of many.
+// Whether values[begin ...] are the combinations of elements first + ...; checks all of a few, or samples of many.
 template <class T>
 void expect_reduced(const Communicator& c, const std::vector<T>& values, std::int64_t begin, std::int64_t count,
                     std::int64_t first, Reduction how, const char* what) {
@@ -102,7 +102,7 @@ void check_reductions(Communicator& c, Reduction how, const std::vector<std::int
   constexpr DType type = dtype_traits<T>::value;
   const int own = c.world_rank(c.rank());
   for (const std::int64_t count : counts) {
-    // A guard on both sides: element -1 and `count`.
+    // With guard elements on both sides: element -1 and `count`.
     std::vector<T> values = elements_of<T>(own, -1, count + 2);
     const std::vector<T> before = values;
     c.all_reduce(values.data() + 1, count, type, how);
@@ -138,7 +138,7 @@ void check_all_types(Communicator& c) {
   check_reductions<float16>(c, Reduction::mean, few);
   check_reductions<std::uint8_t>(c, Reduction::max, few);
   check_reductions<std::uint8_t>(c, Reduction::min, few);
-  // Beyond the chunks of all engines.
+  // Larger than the chunks of all engines.
   check_reductions<float>(c, Reduction::sum, {100'003});
   check_reductions<bfloat16>(c, Reduction::sum, {200'001});
 }
@@ -159,7 +159,7 @@ void check_moves(Communicator& c) {
       c.broadcast(data.data(), bytes, root);
       EXPECT_EQ(data, elements_of<std::uint8_t>(c.world_rank(root), 0, bytes)) << "broadcast of " << bytes;
     }
-    // Part p of rank r begins at element 1000 p of its own.
+    // Part p of rank r begins with its element 1000 p.
     std::vector<std::uint8_t> parts;
     for (int p = 0; p < c.size(); ++p) {
       const std::vector<std::uint8_t> part = elements_of<std::uint8_t>(own, 1000 * p, bytes);
@@ -176,7 +176,7 @@ void check_moves(Communicator& c) {
   }
 }
 
-// Each rank to each: the lower one sends first.
+// Each rank sends to each; the lower one sends first.
 void check_messages(Communicator& c) {
   for (int distance = 1; distance < c.size(); ++distance) {
     for (const std::int64_t bytes : {0, 5, 150'001}) {
@@ -206,7 +206,7 @@ void check_allocated(Communicator& c) {
   EXPECT_EQ(values[-1], 0.0f);
 }
 
-// reduce_scatter and all_gather that read where the values are, twice: nobody overwrites what others still read.
+// reduce_scatter and all_gather that read values in place, twice: nobody overwrites what others still read.
 void check_allocated_parts(Communicator& c) {
   const std::int64_t count = 30'011, all = count * c.size();
   const int own = c.world_rank(c.rank());
@@ -227,7 +227,7 @@ void check_allocated_parts(Communicator& c) {
       EXPECT_TRUE(same_bytes(gathered.data() + r * count, theirs.data(), theirs.size() * 4)) << "all_gather in place";
     }
     EXPECT_EQ(gathered.back(), 5.0f);
-    c.all_gather(values + c.rank() * count, values, count * 4);  // into the memory that it reads
+    c.all_gather(values + c.rank() * count, values, count * 4);  // into the memory from which it reads
     for (int r = 0; r < c.size(); ++r) {
       const std::vector<float> theirs = elements_of<float>(c.world_rank(r), first + r * count, count);
       EXPECT_TRUE(same_bytes(values + r * count, theirs.data(), theirs.size() * 4)) << "all_gather within its result";
@@ -243,13 +243,13 @@ void check_group(Communicator& group) {
 
 void check_groups(Communicator& c) {
   if (c.size() < 2) return;
-  // Two halves, which together are all, at the same time.
+  // Two halves of the ranks at the same time.
   std::vector<int> low, high;
   for (int r = 0; r < c.size(); ++r) (r < c.size() / 2 ? low : high).push_back(r);
   const bool is_low = c.rank() < c.size() / 2;
   const auto half = c.group(is_low ? low : high);
   check_group(*half);
-  // Some ranks alone, in another order than the world's.
+  // Some of the ranks, in another order than in the world.
   if (c.rank() == 0 || c.rank() == c.size() - 1) {
     const auto ends = c.group({c.size() - 1, 0});
     EXPECT_EQ(ends->rank(), c.rank() == 0 ? 1 : 0);
@@ -257,7 +257,7 @@ void check_groups(Communicator& c) {
     check_group(*ends);
   }
   if (c.size() % 2 == 0 && c.size() > 2) {
-    // Rows of two and columns of the rest: each rank is in both, and is in both at once, on two threads.
+    // Rows of two and columns of the rest: each rank is in both and uses both at the same time, on two threads.
     std::vector<int> row, column;
     for (int r = 0; r < c.size(); ++r) {
       if (r / 2 == c.rank() / 2) row.push_back(r);
@@ -270,7 +270,7 @@ void check_groups(Communicator& c) {
     for (int i = 0; i < 5; ++i) check_reductions<float>(*in_row, Reduction::sum, {40'000, 3001});
     other.join();
   }
-  // A group within a group, by the group's numbers.
+  // A group within a group, by the group's rank numbers.
   if (half->size() > 2) {
     if (half->rank() != 1) {
       std::vector<int> without;
@@ -316,7 +316,7 @@ void check_collectives(Communicator& all) {
   check_allocated_parts(all);
   check_groups(all);
   check_many_in_a_row(all);
-  // Several chunks of the engine with the largest.
+  // Several chunks of the engine with the largest chunks.
   check_reductions<float>(all, Reduction::sum, {1'100'003});
 }
 

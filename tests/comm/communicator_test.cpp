@@ -20,7 +20,7 @@
 namespace ridgeline::comm {
 namespace {
 
-// Element i of rank r, the same for everybody who asks.
+// Element i of rank r, the same on every rank.
 float value_of(int rank, std::int64_t i) {
   const auto mixed = static_cast<std::uint32_t>(i * 2654435761u) ^ (static_cast<std::uint32_t>(rank) * 40503u);
   return static_cast<float>(static_cast<std::int32_t>(mixed * 2246822519u)) / 65536.0f;
@@ -32,7 +32,7 @@ std::vector<float> values_of(int rank, std::int64_t count) {
   return values;
 }
 
-// The sum in pairs of ranks, by the recursive definition.
+// The sum of ranks in pairs, by the recursive definition.
 float sum_in_pairs(const std::vector<float>& all) {
   if (all.size() == 1) return all[0];
   std::size_t left = 1;
@@ -67,7 +67,7 @@ TEST(Communicator, AllReduceWhereTheValuesLie) {
     expect_ranks(size, [&](Communicator& c) {
       const std::int64_t count = 100'003;
       const std::shared_ptr<void> first = c.allocate(64), memory = c.allocate(count * 4 + 12);
-      float* values = static_cast<float*>(memory.get()) + 3;  // no multiple of a vector
+      float* values = static_cast<float*>(memory.get()) + 3;  // not a multiple of a vector
       EXPECT_EQ(values[17], 0.0f);
       for (std::int64_t i = 0; i < count; ++i) values[i] = value_of(c.rank(), i);
       values[-1] = static_cast<float>(c.rank());
@@ -117,7 +117,7 @@ TEST(Communicator, OtherTypesAndReductions) {
     std::int32_t i[2] = {r, 0x7fffffff};
     c.all_reduce(i, 2, DType::i32, Reduction::sum);
     EXPECT_EQ(i[0], 3);
-    EXPECT_EQ(static_cast<std::uint32_t>(i[1]), 3u * 0x7fffffffu);  // wraps
+    EXPECT_EQ(static_cast<std::uint32_t>(i[1]), 3u * 0x7fffffffu);  // wraps around
     std::int64_t l = 10 - r;
     c.all_reduce(&l, 1, DType::i64, Reduction::min);
     EXPECT_EQ(l, 8);
@@ -125,7 +125,7 @@ TEST(Communicator, OtherTypesAndReductions) {
     c.all_reduce(f, 2, DType::f32, Reduction::max);
     EXPECT_EQ(f[0], 2.0f);
     EXPECT_TRUE(std::isnan(f[1]));
-    // 256 + 1 is no bfloat16: the sum is rounded once, at the end.
+    // 256 + 1 is not representable in bfloat16: the sum is rounded once, at the end.
     bfloat16 b = to_bfloat16(r == 0 ? 256.0f : 1.0f);
     c.all_reduce(&b, 1, DType::bf16, Reduction::sum);
     EXPECT_EQ(to_float(b), 258.0f);
@@ -181,7 +181,7 @@ TEST(Communicator, AllGatherBroadcastAndAllToAll) {
 
 TEST(Communicator, SendsMeetReceivesInTheirOrder) {
   expect_ranks(3, [](Communicator& c) {
-    // Around the ring, large and small, and a message without bytes.
+    // Around the ring, large and small messages, and an empty one.
     const int next = (c.rank() + 1) % 3, before = (c.rank() + 2) % 3;
     for (const std::int64_t count : {std::int64_t{3}, std::int64_t{0}, std::int64_t{200'000}}) {
       const std::vector<float> mine = values_of(c.rank(), count);
@@ -208,7 +208,7 @@ TEST(Communicator, GroupsAreCommunicatorsOfTheirOwn) {
     float x = static_cast<float>(c.rank());
     group->all_reduce(&x, 1, DType::f32);
     EXPECT_EQ(x, is_even ? 2.0f : 4.0f);
-    const auto again = c.group(is_even ? even : odd);  // the same ranks once more
+    const auto again = c.group(is_even ? even : odd);  // the same ranks again
     again->barrier();
     EXPECT_EQ(c.group({c.rank()})->size(), 1);
   });
@@ -329,7 +329,7 @@ TEST(Communicator, WrongArgumentsAreNamed) {
   EXPECT_NE(error_of([&] { alone->group({1}); }).find("a group with rank 1"), std::string::npos);
 }
 
-// Killed at 20 moments: everybody else's call is an Error that names the rank, and its process ends.
+// Killed at 20 moments: the calls of all other ranks are Errors that name the rank, and their processes end.
 TEST(Communicator, AKilledRankIsNamedByAllOthers) {
   for (int round = 0; round < 20; ++round) {
     const int victim = round % 3;

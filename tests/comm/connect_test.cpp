@@ -22,7 +22,7 @@ void expect_refusal(const std::string& message, const std::string& words) {
   EXPECT_NE(message.find(words), std::string::npos) << message << "\nwanted: " << words;
 }
 
-// The messages of two ranks that connect, each with its checksum of the table.
+// The messages of two ranks that connect, each with its checksum of the rank table.
 std::vector<std::string> connect_two(std::uint32_t first, std::uint32_t second) {
   const std::string job = unique_name();
   std::vector<std::string> messages(2);
@@ -63,7 +63,7 @@ TEST(Connect, WhatCannotBeIsTold) {
                  "Load job info failed, please check whether JOB_ID is set in environment variable");
   expect_refusal(error_of([] { connect({.job = "1", .world = two_ranks("b")}, {}); }),
                  "1 of 2 ranks are on other servers, and shared memory ends at this one: start them with mpirun");
-  // Either there is no OpenMPI here, or this test is not run by mpirun.
+  // Either there is no OpenMPI, or mpirun did not start this test.
   expect_refusal(error_of([] { connect({.job = "1", .world = two_ranks()}, {.engine = Engine::mpi}); }),
                  "MPI is asked for");
 }

@@ -15,7 +15,7 @@ World four_places() {
   return world;
 }
 
-// A communicator that a test's ranks own already.
+// A communicator that the ranks of a test already own.
 std::unique_ptr<Communicator> all_of(Communicator& c) {
   std::vector<int> ranks;
   for (int r = 0; r < c.size(); ++r) ranks.push_back(r);

@@ -1,6 +1,6 @@
 // tests/comm/killed_ranks.h
 //
-// A rank that is killed at a random moment, inside of whatever it does then.
+// Tools to kill a rank at a random moment, whatever it is doing.
 #pragma once
 
 #include <chrono>
@@ -9,13 +9,13 @@
 
 namespace ridgeline::comm {
 
-// How many kills a test makes: RIDGELINE_KILLS, or `otherwise`.
+// The number of kills per test: RIDGELINE_KILLS, or `otherwise`.
 int kills(int otherwise);
 
-// Ends this process by SIGKILL so long from now, from a thread of its own.
+// Kills this process with SIGKILL after this time, from a separate thread.
 void kill_this_process_after(std::chrono::microseconds moment);
 
-// Collectives of many kinds and sizes, for ever: until an Error or the end.
+// Runs collectives of many kinds and sizes, until an Error or the end of the process.
 [[noreturn]] void exchange_for_ever(Communicator& c);
 
 }  // namespace ridgeline::comm

@@ -9,7 +9,8 @@
 namespace ridgeline::comm {
 namespace {
 
-// Rounds with a victim that is killed within that time. A rank that has named it ends, too, and must not be named.
+// Rounds with one rank that is killed within that time. Another rank ends after naming it, and must not be named
+// itself.
 void kill_within(std::chrono::microseconds most, int rounds) {
   std::mt19937 random(std::random_device{}());
   for (int round = 0; round < rounds; ++round) {
@@ -36,7 +37,7 @@ TEST(KilledRanks, AreNamedByAllOthersAtAnyMoment) { kill_within(std::chrono::mil
 
 TEST(KilledRanks, AreNamedByAllOthersWhileTheseStillMeet) { kill_within(std::chrono::microseconds(400), kills(20)); }
 
-// The others may still look whether all have arrived when one of them has finished already.
+// The others may still check whether all have arrived after one of them has finished.
 TEST(KilledRanks, AreNotThoseThatHaveFinishedAtOnce) {
   for (int round = 0; round < 20; ++round) {
     for (const std::string& message : run_processes(4, [](Communicator&) {})) EXPECT_EQ(message, "");

@@ -1,4 +1,4 @@
-// Workers and servers that meet at a scheduler: by the environment, over TCP.
+// Workers and servers that meet at a scheduler, by environment variables, over TCP.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -96,7 +96,7 @@ TEST(RoleEnvironment, WhatIsWrongIsNamedWithWhatIsAllowed) {
 
 constexpr const char* kHost = "127.0.0.1";
 
-// A scheduler that runs beside the test, and its end.
+// A scheduler that runs during the test.
 class Meeting {
  public:
   explicit Meeting(MeetingPlace place) : place_(std::move(place)), scheduler_(place_) {
@@ -207,7 +207,7 @@ TEST(Meeting, WithoutASchedulerAMemberEndsInTime) {
                              kHost, port));
 }
 
-// What on_loss() is told.
+// The message passed to on_loss().
 class Loss {
  public:
   explicit Loss(Membership& member) : member_(member) {
@@ -230,7 +230,7 @@ class Loss {
   std::atomic<int> rank_{kNone};
 };
 
-// A member that is a bare connection, and does what the test says.
+// A member that is a bare connection and does what the test says.
 std::unique_ptr<LineSocket> bare_member(const Meeting& meeting, const std::string& role) {
   const MeetingPlace& place = meeting.member(Role::worker).place;
   auto socket = std::make_unique<LineSocket>(std::move(*connect_to(kHost, place.port)));
@@ -267,7 +267,7 @@ TEST(Meeting, ASchedulerThatEndsIsMissed) {
 }
 
 TEST(Meeting, AHostThatDoesNotAnswerIsWaitedForNoLongerThanItsTime) {
-  // A queue of one that nobody empties: the system answers no further connection.
+  // A listen queue of length one that nobody accepts from: the system completes no further connection.
   const Descriptor full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -1,4 +1,4 @@
-// The engine over MPI: tests of the suite Mpi start mpirun, whose ranks are this program with a test of OnMpi.
+// The MPI engine: tests of the suite Mpi start mpirun, whose ranks run this program with a test of OnMpi.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ TEST_P(MpiRanks, DoWhatPlainLoopsDo) {
 INSTANTIATE_TEST_SUITE_P(Engines, MpiRanks, ::testing::Values(1, 2, 4, 8),
                          [](const auto& info) { return fmt::format("{}ranks", info.param); });
 
-// What a rank ends with, for the test that has started it.
+// The result of a rank, for the test that started it.
 void write_end(const std::string& message) {
   write_file_atomically(variable("RIDGELINE_TEST_FOLDER") + "/" + variable("OMPI_COMM_WORLD_RANK"), message);
 }
@@ -111,8 +111,8 @@ TEST(Mpi, MistakesAreTold) {
     if (r != 2) {
       EXPECT_NE(said.find("[ranks] rank 2 gave up: the disk is full\n"), std::string::npos) << said;
     }
-    EXPECT_NE(said.find("\n\nrank 1 gave up: no more\n"), std::string::npos) << said;  // none, and then one
-    // Whoever came in time, or what it said.
+    EXPECT_NE(said.find("\n\nrank 1 gave up: no more\n"), std::string::npos) << said;  // none, and later one
+    // The ranks that arrived in time, or the message.
     EXPECT_NE(said.find("waited 5 s in vain for rank 0 (HCCL_EXEC_TIMEOUT)"), std::string::npos) << said;
   }
   EXPECT_NE(end_of(ends, 2).find("rank 2 receives 12 bytes of rank 1, which sends 16"), std::string::npos);
@@ -127,7 +127,7 @@ TEST(OnMpi, ExchangesUntilOneIsKilled) {
   write_end(error_of([&] { exchange_for_ever(*all); }));
 }
 
-// mpirun lets the others go on: each names the rank by itself.
+// mpirun lets the other ranks continue: each names the killed rank itself.
 TEST(Mpi, KilledRanksAreNamedByAllOthersAtAnyMoment) {
   if (!testing::has_mpirun()) GTEST_SKIP() << testing::kNoMpirun;
   std::mt19937 random(std::random_device{}());
@@ -149,7 +149,7 @@ TEST(Mpi, KilledRanksAreNamedByAllOthersAtAnyMoment) {
   }
 }
 
-// As it is started by default, mpirun itself ends all ranks and names the one that was killed.
+// With its default settings, mpirun itself ends all ranks and names the killed one.
 TEST(Mpi, MpirunEndsAllRanksAndNamesTheKilledOne) {
   if (!testing::has_mpirun()) GTEST_SKIP() << testing::kNoMpirun;
   const std::string ends = folder("ends");

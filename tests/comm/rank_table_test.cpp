@@ -177,7 +177,7 @@ TEST(RankTable, AFileThatIsNotThereIsNamed) {
       std::string::npos);
 }
 
-// One to three bytes or pieces changed, removed and doubled.
+// One to three bytes or pieces changed, removed and repeated.
 std::string mutated(std::string text, int changes, std::mt19937& random) {
   for (int k = 0; k < changes; ++k) {
     const std::size_t at = random() % text.size();
@@ -192,7 +192,7 @@ std::string mutated(std::string text, int changes, std::mt19937& random) {
   return text;
 }
 
-// A world that is whole, or the Error's message.
+// A complete world, or the Error's message.
 std::string read_mutated(const std::string& text) {
   return error_of([&] {
     const World world = parse_rank_table(text, "t.json");
@@ -204,7 +204,7 @@ std::string read_mutated(const std::string& text) {
   });
 }
 
-// The tables that people published: each is a world, or an Error with the field.
+// Published rank tables: each is a world, or an Error that names the field.
 TEST(RankTable, PublishedTablesAreReadOrRefusedByName) {
   const char* data = std::getenv("RIDGELINE_TEST_DATA");
   const std::string folder = data == nullptr ? "" : std::string(data) + "/packA/golden/rank-tables";
@@ -229,7 +229,7 @@ TEST(RankTable, PublishedTablesAreReadOrRefusedByName) {
   EXPECT_GE(worlds, 25);
 }
 
-// Bytes of good tables changed, removed and doubled: a world or an Error, never anything else.
+// Valid tables with bytes changed, removed and repeated: a world or an Error, nothing else.
 TEST(RankTable, MutatedTablesNeitherCrashNorPass) {
   const std::string seeds[] = {
       table(server("a", two_devices()) + "," + server("b", device(0, "10.0.0.3", 2)), "2"),

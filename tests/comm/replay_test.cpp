@@ -10,12 +10,12 @@
 namespace ridgeline::comm {
 namespace {
 
-// Two ranks whose all-reduce of n bytes takes n * `seconds_a_byte` + `call`.
+// Two ranks whose all-reduce of n bytes takes n * `seconds_a_byte` + `call` seconds.
 Cluster two_ranks(double seconds_a_byte, double call = 0) {
   return {.nodes = 1, .ranks_per_node = 2, .inside = {1 / seconds_a_byte, 0}, .call_seconds = call};
 }
 
-// A forward part of 1 s, then `layers` launches of 1 s that finish 100 bytes each, and updates of 0.5 s together.
+// A forward pass of 1 s, then `layers` launches of 1 s that finish 100 bytes each, and updates of 0.5 s in total.
 StepTimeline layers(int count) {
   StepTimeline timeline;
   timeline.parts.push_back({.name = "forward", .seconds = 1});
@@ -31,8 +31,8 @@ std::vector<int> each(int count) {
 }
 
 TEST(Replay, AFastNetworkHidesAllButTheLastCall) {
-  // 0.25 s a layer: ready at 2, 3, ..., 9; the last one ends 0.25 s behind the backward part, then 0.5 s of updates of
-  // which the last eighth waits for it.
+  // 0.25 s per layer: ready at 2, 3, ..., 9; the last exchange ends 0.25 s after the backward pass, then come 0.5 s of
+  // updates, of which the last eighth waits for it.
   const Replay r = replay(layers(8), two_ranks(0.0025), each(8));
   EXPECT_DOUBLE_EQ(r.compute_seconds, 9.5);
   EXPECT_DOUBLE_EQ(r.exchange_seconds, 2);
@@ -45,7 +45,7 @@ TEST(Replay, AFastNetworkHidesAllButTheLastCall) {
 }
 
 TEST(Replay, ASlowNetworkIsNeverIdle) {
-  // 2 s a layer: the calls go one after the other from the first gradient on.
+  // 2 s per layer: the exchanges run one after the other from the first gradient on.
   const Replay r = replay(layers(4), two_ranks(0.02), each(4));
   EXPECT_DOUBLE_EQ(r.buckets[3].end, 2 + 4 * 2.0);
   EXPECT_DOUBLE_EQ(r.step_seconds, 10 + 0.5 / 4);
@@ -87,7 +87,7 @@ TEST(Replay, WrongBucketsAreTold) {
             std::string::npos);
 }
 
-// Against every partition there is.
+// Compared with every possible division into buckets.
 TEST(Replay, TheBestBucketsAreThoseOfAllPartitions) {
   std::mt19937 random(3);
   for (int round = 0; round < 40; ++round) {
@@ -116,7 +116,7 @@ TEST(Replay, TheBestBucketsAreThoseOfAllPartitions) {
 }
 
 TEST(Replay, ABucketSizeBalancesCallsAgainstOverlap) {
-  // Calls that cost nothing: the smallest buckets. Calls that cost more than all else: one.
+  // Calls that cost nothing: the smallest buckets. Calls that cost more than everything else: one bucket.
   StepTimeline timeline = layers(8);
   for (StepPart& part : timeline.parts) part.gradient_bytes *= 4000;
   EXPECT_EQ(best_bucket_size(timeline, two_ranks(1e-5)), 64 << 10);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kBytes = 4096;
 
-// What an attacker would put there: memory of the right size that everybody may read and write.
+// What an attacker would create: memory of the right size that everybody may read and write.
 class Planted {
  public:
   Planted(const std::string& name, ::uid_t owner) : path_("/" + name) {
@@ -55,7 +55,7 @@ TEST(SharedSegment, OnesOwnWithoutRankZeroIsWaitedForInVain) {
   EXPECT_EQ(join(name), "[ranks] rank 1 waited in vain for rank 0 of 2 (HCCL_CONNECT_TIMEOUT)");
 }
 
-// A run whose rank 0 was killed while it waited, before its parent has asked for its end.
+// A run whose rank 0 was killed while it waited, before its parent read its exit status.
 TEST(SharedSegment, OneOfAKilledRankZeroIsNotJoined) {
   const std::string name = unique_name();
   int waits[2];

@@ -1,5 +1,5 @@
-// Graph to program: whatever fusion, memory reuse, kernels, layouts or device are chosen, the results are the
-// reference's, the user's graph stays as it is, and parameters advance once a step.
+// From graph to program: for any fusion, memory reuse, kernels, layouts and device, the results are those of the
+// reference, the user's graph is unchanged, and parameters are updated once per step.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -23,7 +23,8 @@ namespace {
 using testing::expect_equals_reference;
 using testing::random_arguments;
 
-// conv - relu - pool - conv - relu - flatten - dense - loss, with momentum updates: every layout question of a step.
+// conv - relu - pool - conv - relu - flatten - dense - loss, with momentum updates: every layout decision of a training
+// step.
 Graph small_step(std::int64_t batch = 4) {
   GraphBuilder b("small_step");
   const Value x = b.input("images", {DType::f32, {batch, 12, 12, 3}});
@@ -132,7 +133,7 @@ TEST(Compile, AnEvaluationCompiledFirstCostsTrainingNoConversion) {
 
 TEST(Compile, ReuseTakesLessMemoryThanASumOfAllValues) {
   Session session;
-  const auto program = compile(small_step(128), session);  // values larger than what one kernel works in
+  const auto program = compile(small_step(128), session);  // values larger than a kernel's scratch memory
   EXPECT_LT(program->memory().activations_peak, program->memory().activations);
   EXPECT_GT(program->memory().parameters, std::size_t{6 * 6 * 32 * 5 * 4});
   EXPECT_NE(program->memory().to_text().find("intermediate values"), std::string::npos);
@@ -198,7 +199,7 @@ TEST(Compile, ALaterProgramDoesNotMoveAParameterThatAnEarlierOneReadsAsPlain) {
   const Tensor w = random_arguments(step).at("w2");
   session.parameters().set("w2", w);
   const auto first = compile(pointwise, session);
-  const auto second = compile(step, session);  // its convolution would like the weights in another layout
+  const auto second = compile(step, session);  // its convolution prefers another layout of the weights
   ASSERT_TRUE(first->run());
   const Tensor scaled = first->output("w");
   for (std::int64_t i = 0; i < w.elements(); ++i) ASSERT_EQ(scaled.at(i), 2.0 * w.at(i)) << i;
@@ -275,7 +276,7 @@ TEST(Compile, WritesOneFilePerPassInBothForms) {
   std::filesystem::remove_all(directory);
 }
 
-// What goes wrong with one op is marked in the dump of the graph that it stands in, which still parses.
+// An invalid op is marked in the dump of its graph, which can still be parsed.
 TEST(Compile, MarksTheFailingOpInADump) {
   const std::string directory = ::testing::TempDir() + "/ridgeline_failed_dump";
   std::filesystem::remove_all(directory);
@@ -293,7 +294,7 @@ TEST(Compile, MarksTheFailingOpInADump) {
     message = error.what();
     EXPECT_EQ(error.graph(), "small_step");
   }
-  char number[8];  // behind the dumps of the input and of all passes
+  char number[8];  // after the dumps of the input and of all passes
   std::snprintf(number, sizeof number, "%02zu", passes().size() + 1);
   const std::string file = directory + "/" + number + "_lower_failed";
   EXPECT_NE(message.find("(marked in " + file + ".rdg)"), std::string::npos) << message;
@@ -306,7 +307,7 @@ TEST(Compile, MarksTheFailingOpInADump) {
   EXPECT_NO_THROW(verify(parse_graph(marked)));
   EXPECT_NE(read_file(file + ".ir").find("#------------------------> op "), std::string::npos);
 
-  // A graph that is wrong from the start: marked as it was given.
+  // A graph that is invalid from the start is marked as it was given.
   Graph wrong = parse_graph("graph @wrong(%x: f32[2]) {\n  %0 = relu(%x) : f32[3]\n  return %0\n}\n");
   options.verify = true;
   EXPECT_THROW(compile(wrong, session, options), NodeError);

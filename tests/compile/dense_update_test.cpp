@@ -1,5 +1,5 @@
-// The update of dense weights that computes their gradient: the same values as the ops apart, fewer bytes, and the
-// parameters' copies as before.
+// The update of dense weights that computes their gradient: the same values as separate ops, fewer bytes, and unchanged
+// copies of the parameters.
 #include <gtest/gtest.h>
 
 #include "ridgeline/device/cpu/isa.h"
@@ -46,8 +46,8 @@ KernelChoice make_scalar_dense_bwd_data(const KernelRequest& request) {
   return device::tiles::make_dense_backward_data(request, device::tiles::Tiles::scalar);
 }
 
-// A device with loops and scalar tiles, which gives the bits of the machine's. `update`: makes the fused op's kernel.
-// `weights`: the passes over the weights are on tiles too.
+// A device with loops and scalar tiles, which has the bits of the machine's tiles. `update`: creates the kernel of the
+// fused op. `weights`: the passes over the weights also use tiles.
 SessionOptions with_tiles(KernelChoice (*update)(const KernelRequest&) = make_scalar_dense_update,
                           bool weights = false) {
   std::vector<KernelEntry> entries;
@@ -92,7 +92,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return a.byte_size() == b.byte_size() && std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
 }
 
-// One step of each, behind which they hold the same.
+// Runs one step of each, after which both have the same values.
 void step_alike(Training& fused, Training& apart, int step) {
   ASSERT_TRUE(fused.program->run());
   ASSERT_TRUE(apart.program->run());
@@ -102,8 +102,8 @@ void step_alike(Training& fused, Training& apart, int step) {
   }
 }
 
-// The same step over so many inputs. Of whole tiles the weights lie in blocks, which the penalty, the casts and the ops
-// apart know nothing of; else in plain rows.
+// The same step with this many inputs. If these are whole tiles, the weights are stored in blocks, which the penalty,
+// the casts and the separate ops do not use; else in plain rows.
 std::string train_text(int inputs) {
   std::string text = kTrain;
   for (std::size_t at = 0; (at = text.find("64", at)) != std::string::npos; at += 2)
@@ -129,8 +129,8 @@ TEST(DenseUpdate, GivesTheBitsOfTheOpsApartStepByStep) {
   ASSERT_NO_FATAL_FAILURE(expect_steps_alike(train_text(64)));
 }
 
-// Both passes over the weights read tiles of them: the update writes these, and apart from its gradient, where a loop
-// knows no tiles, they are made of the weights in each step.
+// Both passes over the weights read tiles: the fused update writes them; separate ops, whose loop does not know tiles,
+// make them from the weights in each step.
 TEST(DenseUpdate, WritesTheTilesThatTheNextStepReads) {
   Training fused({}, with_tiles(make_scalar_dense_update, true));
   Training apart({"fuse_dense_update"}, with_tiles(make_scalar_dense_update, true));
@@ -145,7 +145,7 @@ TEST(DenseUpdate, WritesTheTilesThatTheNextStepReads) {
   EXPECT_EQ(apart.runs_of("tiles of outputs"), kSteps);
 }
 
-// The CPU's own kernels, f32: the same step without the casts.
+// The CPU's own kernels in f32: the same step without casts.
 std::string few_rows_text() {
   std::string text = kTrain;
   const auto replace = [&](const std::string& from, const std::string& to) {
@@ -171,8 +171,8 @@ TEST(DenseUpdate, OverFewRowsGivesTheBitsOfTheOpsApartAndThePenaltysSquares) {
   EXPECT_EQ(apart.runs_of("l2_penalty"), kSteps);
 }
 
-// Passes that read weights in plain rows, and an update on tiles, whose states lie in blocks: it writes rows of the
-// copy.
+// Passes that read weights in plain rows, and an update on tiles, whose states are in blocks: it writes the copy in
+// rows.
 TEST(DenseUpdate, OnTilesWritesTheRowsThatPassesOverFewRowsRead) {
   if (device::active_isa() != device::Isa::amx) GTEST_SKIP() << "the instruction set in force has no tiles";
   std::string text = kTrain;
@@ -205,8 +205,8 @@ TEST(DenseUpdate, WhereNoKernelTakesItTheOpsStayApart) {
   EXPECT_EQ(run.runs_of("own dense_bwd_weights scalar tiles"), 1);
 }
 
-// In training the weights' home may be another's choice: the kernel wants plain rows or blocks of its own, and the ops
-// stay apart.
+// In a training another kernel may have chosen the layout of the weights: this kernel needs plain rows or its own
+// blocks, so the ops are not merged.
 TEST(DenseUpdate, WeightsInAnotherLayoutAreLeftToTheOpsApart) {
   const Graph forward = parse_graph(
       "graph @forward(%x: f32[6,64], %w: param f32[48,64]) {\n  %0 = dense(%x, %w) : f32[6,48]\n  return %0 "

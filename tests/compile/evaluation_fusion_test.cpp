@@ -1,4 +1,4 @@
-// What fusion makes of an evaluation: residual sums in dense layers and convolutions, batch norm in bf16 weights.
+// Fusion in an evaluation: residual sums in dense layers and convolutions, batch norm folded into bf16 weights.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +34,7 @@ TEST(EvaluationFusion, AResidualDenseLayerIsOneLaunch) {
   const LaunchCounts fused = compile(graph, session)->counts();
   const LaunchCounts apart = compile(graph, session, {.disabled_passes = {"fuse_addend"}})->counts();
   EXPECT_EQ(fused.launches + 1, apart.launches);
-  // The layer's result is neither written nor read, and x, which is an operand twice, is read once.
+  // The result of the layer is neither written nor read, and x, which is an operand twice, is read once.
   EXPECT_EQ(fused.bytes() + 3 * 5 * 48 * sizeof(float), apart.bytes());
 }
 
@@ -57,7 +57,7 @@ struct Bf16Net {
   Session session;
   std::unique_ptr<Program> program;
 
-  // Statistics as a trained network has them: scales that differ by factors of some ten.
+  // Statistics like those of a trained network: scales that differ by a factor of about ten.
   explicit Bf16Net(const std::vector<std::string>& disabled) {
     for (const char* name : {"g", "v"}) {
       Tensor& t = arguments[name];
@@ -69,7 +69,7 @@ struct Bf16Net {
                        .precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"))});
     bind_inputs(graph, arguments, *program);
   }
-  // Root mean square of the distance from the f32 graph, as a share of its values'.
+  // The root mean square of the distance from the f32 graph, relative to that of its values.
   double error() {
     const Tensor expected = evaluate_returns(graph, arguments)[0];
     EXPECT_TRUE(program->run());

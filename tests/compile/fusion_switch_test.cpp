@@ -1,5 +1,4 @@
-// Fusion that is asked for, and fusion that is left to the device, where the device has a compiler for loops and where
-// it has none.
+// Fusion that is requested, and fusion that is left to the device, on devices with and without a compiler for loops.
 #include "ridgeline/compile/fusion_switch.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +19,7 @@ using namespace testing;
 
 const SessionOptions kUnfused{.device = "simulated_unfused"};
 
-// Kernels of a run whose result is that of the references. Copies of inputs to the device's memory are none.
+// The kernels of a run whose result is that of the references, without copies of inputs to the device.
 std::size_t kernels_of(const SessionOptions& device, std::optional<bool> fusion) {
   const Graph graph = parse_graph(kSum);
   Session session(device);
@@ -71,7 +70,7 @@ TEST(FusionSwitch, AskedForItIsRefusedWhereTheDeviceHasNoCompiler) {
 
 TEST(FusionSwitch, ADeviceSaysByItsLimitsWhetherItHasACompiler) {
   for (const DeviceEntry* entry : devices()) {
-    if (entry->name == "cuda") continue;  // a library of its own, which needs a driver
+    if (entry->name == "cuda") continue;  // a separate library, which needs a driver
     EXPECT_EQ(entry->make({})->name(), entry->name);
     EXPECT_EQ(compiles_loops(*entry->make({})), entry->name != "simulated_unfused") << entry->name;
   }

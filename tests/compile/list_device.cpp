@@ -68,7 +68,7 @@ Layout permuted(const char* name, const ValueType& type, PermutedLayout::Place p
   return Layout(std::make_shared<PermutedLayout>(name, type, place, factor));
 }
 
-// y = x * w, weights column by column, each `scale` times too large.
+// y = x * w, weights stored by columns, each `scale` times too large.
 std::unique_ptr<Kernel> column_product(const KernelRequest& request, Layout weights, float scale) {
   const std::int64_t n = request.inputs[0].type.shape[0];
   const std::int64_t c = request.inputs[0].type.shape[1];

@@ -1,5 +1,5 @@
-// A device of the host with a kernel list of its own, and layouts that do something visible: what the tests of layouts,
-// derived forms and placement build on.
+// A host device with its own list of kernels and layouts that change values visibly, for tests of layouts, derived
+// forms and placement.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ridgeline::testing {
 
-// The host's memory and stream; for each op the given entries and then the reference.
+// The host's memory and stream; for each op the given entries, then the reference.
 class ListDevice final : public HostDevice {
  public:
   // `side_by_side`: whether the entries' kernels may run at the same time.
@@ -30,24 +30,24 @@ class ListDevice final : public HostDevice {
 // A session on such a device.
 SessionOptions on_list_device(std::vector<KernelEntry> entries, FusionLimits limits = {});
 
-// "columns": a matrix [K,C] of f32 column by column. Two-way.
+// "columns": a matrix [K,C] of f32 stored by columns. Two-way.
 Layout columns_layout(const ValueType& type);
-// "tilted": the same with every element doubled. One-way; making it counts in tilted_made(), by plain conversions and
-// by kernels alike.
+// "tilted": the same with every element doubled. One-way; tilted_made() counts how often it is made, by plain
+// conversions and by kernels.
 Layout tilted_layout(const ValueType& type);
 int& tilted_made();
-// "backwards": all elements from the last to the first. Two-way.
+// "backwards": all elements in reverse order. Two-way.
 Layout backwards_layout(const ValueType& type);
 
-// dense and dense_bwd_data that want the weights tilted; a dense that wants them as columns where it may choose.
+// dense and dense_bwd_data that want tilted weights; a dense that wants them by columns if it can choose.
 KernelChoice make_tilted_dense(const KernelRequest& request);
 KernelChoice make_tilted_dense_bwd_data(const KernelRequest& request);
 KernelChoice make_columns_dense(const KernelRequest& request);
-// max_pool that gives its result backwards where that is free; avg_pool that reads it backwards or plain, as it lies.
-// Only windows of one pixel.
+// max_pool that gives its result backwards if the layout is free; avg_pool that reads either layout. Only windows of
+// one pixel.
 KernelChoice make_backwards_max_pool(const KernelRequest& request);
 KernelChoice make_either_avg_pool(const KernelRequest& request);
-// Refuses everything.
+// Refuses every problem.
 KernelChoice make_never(const KernelRequest& request);
 
 }  // namespace ridgeline::testing

@@ -1,7 +1,7 @@
-// Random steps that somebody has changed: operands exchanged for other values of their type, updates by any value that
-// fits, arguments and intermediate values returned, inputs that become parameters and states, ops that run later, views
-// in between, updates left out. What the verifier takes must compile, everywhere, and give the references' results.
-// RIDGELINE_RANDOM_GRAPHS=N takes N of them instead of a few hundred, RIDGELINE_RANDOM_SEED=S begins at S.
+// Random steps with random changes: operands replaced by other values of their type, updates by any value that fits,
+// arguments and intermediate values returned, inputs turned into parameters and states, ops moved later, views
+// inserted, updates removed. Every step that the verifier accepts must compile in every way and give the results of the
+// references. RIDGELINE_RANDOM_GRAPHS=N tries N instead of a few hundred, RIDGELINE_RANDOM_SEED=S begins at S.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Mutator {
  public:
   Mutator(Graph& graph, SampleRandom& random) : graph_(graph), random_(random) {}
 
-  // Changes that leave the graph as it was, or whole.
+  // Changes that leave the graph equal or valid.
   void run() {
     for (std::int64_t changes = 1 + below(6); changes > 0; --changes) {
       const Graph before = graph_;
@@ -42,7 +42,7 @@ class Mutator {
   Node& any_node() { return graph_.nodes[static_cast<std::size_t>(below(std::ssize(graph_.nodes)))]; }
   ValueId any_value() { return static_cast<ValueId>(below(std::ssize(graph_.values))); }
 
-  // Another value of the type, or kNoValue.
+  // Another value of that type, or kNoValue.
   ValueId alike(ValueId id) {
     std::vector<ValueId> same;
     for (std::size_t v = 0; v < graph_.values.size(); ++v) {
@@ -89,7 +89,7 @@ class Mutator {
     }
   }
 
-  // In front of one reader, by way of a flat shape.
+  // Before one reader, through a flat shape.
   void add_view() {
     const auto at = static_cast<std::size_t>(below(std::ssize(graph_.nodes)));
     if (graph_.nodes[at].inputs.empty()) return;

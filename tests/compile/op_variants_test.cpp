@@ -1,7 +1,7 @@
-// Every op of the op table with other extents, attributes, element types and layouts of its operands than the table
-// has, compiled alone, against its reference: one element, none, odd sizes, extents around the lengths of vectors and
-// blocks. RIDGELINE_OP_VARIANTS=N takes N of each row instead of a few, RIDGELINE_RANDOM_SEED=S begins at S,
-// RIDGELINE_OP_VARIANTS_LOG names each before it runs.
+// Every op of the op test table with other extents, attributes, element types and operand layouts than in the table,
+// compiled alone and compared with its reference: one element, none, odd sizes, extents around the lengths of vectors
+// and blocks. RIDGELINE_OP_VARIANTS=N tries N of each row instead of a few, RIDGELINE_RANDOM_SEED=S begins at S,
+// RIDGELINE_OP_VARIANTS_LOG prints each before it runs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ std::int64_t extent(SampleRandom& random) {
   return one_of(random, chance(random, 0.7) ? small : large);
 }
 
-// All of one extent become another, in operands and in attributes that hold shapes.
+// All extents of one size become another size, in operands and in attributes that are shapes.
 void exchange_extent(OpRow& row, SampleRandom& random) {
   Integers known;
   for (const OperandSpec& operand : row.operands) known.insert(known.end(), operand.shape.begin(), operand.shape.end());
@@ -104,7 +104,7 @@ void change_attribute(OpRow& row, SampleRandom& random) {
 
 const Integers& integers_of(const OpRow& row, const char* name) { return row.attributes.integers(name); }
 
-// The gradient operand of a window's backward op has the shape that the forward op gives.
+// The gradient operand of the backward op of a window has the shape of the forward op's result.
 void fit_gradient(OpRow& row) {
   const auto forward = [&](const char* op, std::vector<ValueType> inputs) {
     const OpDef& def = op_def(op);
@@ -135,14 +135,14 @@ void fit_gradient(OpRow& row) {
 
 struct Variant {
   OpRow row;
-  bool has_nan = false;  // one of the operands' values is NaN
+  bool has_nan = false;  // one element of the operands is NaN
   DType floating = DType::f32;
   std::vector<Tensor> operands;
   std::vector<ValueType> types;
   std::vector<Tensor> expected;
 };
 
-// Into one of the first two operands: what follows may be a mask or a factor, of which no op says what NaN means.
+// Into one of the first two operands: later ones may be a mask or a factor, for which ops do not define NaN.
 void put_nan(Variant& v, SampleRandom& random) {
   if (v.operands.empty()) return;
   Tensor& t = v.operands[static_cast<std::size_t>(random.integer(0, v.operands.size() > 1 ? 1 : 0))];
@@ -152,7 +152,7 @@ void put_nan(Variant& v, SampleRandom& random) {
   v.has_nan = true;
 }
 
-// Nothing where the op does not take what was drawn, or its reference would be at work for long.
+// Nothing if the op does not accept these operands, or its reference would take too long.
 std::optional<Variant> variant_of(OpRow row, SampleRandom& random) {
   Variant v;
   const double kind = random.uniform();
@@ -185,7 +185,7 @@ std::optional<Variant> variant_of(OpRow row, SampleRandom& random) {
   return v;
 }
 
-// The first result that is too far away, or "". A result's elements are sums of terms of the size of the largest.
+// The first result that differs too much, or "". Elements of a result are sums of terms of the size of the largest.
 std::string difference(const Variant& v, Program& program) {
   for (std::size_t r = 0; r < v.expected.size(); ++r) {
     const Tensor given = program.output(r), &wanted = v.expected[r];
@@ -194,9 +194,9 @@ std::string difference(const Variant& v, Program& program) {
     for (std::int64_t i = 0; i < wanted.elements(); ++i) {
       if (std::isfinite(wanted.at(i))) largest = std::max(largest, std::abs(wanted.at(i)));
     }
-    // The transforms of some convolutions make NaN of more results than those that read one.
+    // The transforms of some convolutions turn more results into NaN than those that read one.
     const bool spreads = v.has_nan && v.row.op.starts_with("conv2d");
-    if (spreads && !is_floating(wanted.dtype())) continue;  // where a maximum was, which may be such a NaN
+    if (spreads && !is_floating(wanted.dtype())) continue;  // the position of the maximum, which may be such a NaN
     const double share = wanted.dtype() == DType::bf16 ? 1e-2 : wanted.dtype() == DType::f16 ? 2e-3 : 2e-4;
     const double tolerance = is_floating(wanted.dtype()) ? share * std::max(largest, 1e-3) : 0;
     for (std::int64_t i = 0; i < wanted.elements(); ++i) {
@@ -217,7 +217,7 @@ std::string describe(const Variant& v) {
   return text;
 }
 
-// Twice, by way of the store where an operand is a parameter: its layout is then the kernel's choice.
+// Twice, and from the store if an operand is a parameter, whose layout the kernel then chooses.
 std::string run(const Variant& v, SampleRandom& random) {
   GraphBuilder b("variant");
   std::vector<Value> operands;
@@ -253,7 +253,7 @@ TEST(OpVariants, GiveTheReferencesResultsThroughCompile) {
   int failed = 0;
   for (std::size_t r = 0; r < test::op_rows().size() && failed < 20; ++r) {
     const OpDef& def = op_def(test::op_rows()[r].op);
-    if (def.has(kStart) || def.has(kDone)) continue;  // halves, which make no step alone
+    if (def.has(kStart) || def.has(kDone)) continue;  // halves of an exchange, which cannot run alone
     for (std::int64_t seed = first; seed < first + count; ++seed) {
       SampleRandom random(philox_key(static_cast<std::uint64_t>(seed), "op variants"), 0, r);
       std::optional<Variant> variant;

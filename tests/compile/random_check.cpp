@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kTimes = 16;
 constexpr double kArgumentsOff = 0x1p-22, kResultsOff = 0x1p-24;
-constexpr std::uint64_t kShakes = 3;  // one may leave a single number where it was by chance
+constexpr std::uint64_t kShakes = 3;  // a mutation may happen to leave one number unchanged
 
 double largest_of(const Tensor& t) {
   double largest = 0;
@@ -42,10 +42,10 @@ std::string difference(const Tensor& got, const Expectation& expected) {
   return "";
 }
 
-// Signs of the errors of one draw: all up, or each up or down by chance.
+// Signs of the errors of one draw: all positive, or random for each element.
 enum class Shake { up, either };
 
-// `value` in f64, every element off by `off` of its size.
+// `value` in f64, every element changed by `off` times its size.
 Tensor shaken(const Tensor& value, double off, Shake shake, std::uint64_t draw, const std::string& name) {
   Tensor t(DType::f64, value.shape());
   SampleRandom random(philox_key(draw, name), 0, 0);
@@ -61,7 +61,7 @@ Arguments in_f64(const Arguments& arguments, double off, Shake shake, std::uint6
   return all;
 }
 
-// Every value of the step in f64: as it is, then with arguments and results of ops that are off.
+// Every value of the step in f64: unchanged, then with changed arguments and op results.
 std::vector<std::vector<Tensor>> values_in_f64(const Graph& graph, const Arguments& arguments) {
   const Graph wide = ridgeline::testing::in_f64(graph);
   std::vector<std::vector<Tensor>> all{evaluate(wide, in_f64(arguments, 0, Shake::up, 0))};
@@ -107,7 +107,7 @@ Results expected_of(const Graph& graph, const Arguments& all, bool exact) {
   return results;
 }
 
-// Compares what a program returns with what the reference returned; "" or the first difference.
+// Compares the results of a program with those of the reference; "" or the first difference.
 std::string compare_returns(Program& program, const Graph& graph, const std::vector<Expectation>& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const std::string d = difference(program.output(i), expected[i]);
@@ -116,7 +116,7 @@ std::string compare_returns(Program& program, const Graph& graph, const std::vec
   return "";
 }
 
-// Under the limit if that can be met, else without one.
+// With the limit if that is possible, else without one.
 std::unique_ptr<Program> compile_as(const Graph& graph, Session& session, const Setting& setting) {
   auto program = compile(graph, session, setting.options);
   if (setting.memory_percent == 0) return program;
@@ -147,7 +147,7 @@ Graph rewritten(const Graph& graph, Session& session, const Setting& setting) {
   return run_passes(graph, context, results, disabled);
 }
 
-// Whether two rounds of the step are of exact values in these types.
+// Whether all values of two rounds of the step are exact in these types.
 bool holds_exactly(const RandomStep& step) {
   Arguments arguments = step.arguments;
   for (int i = 0; i < 2; ++i) {
@@ -162,7 +162,7 @@ bool holds_exactly(const RandomStep& step) {
 SessionOptions session_options_of(const Setting& setting, bool exact) {
   SessionOptions session_options;
   if (setting.device == "list") {
-    // Kernels with forms of their own for the weights, and results that lie otherwise than in plain rows.
+    // Kernels with their own forms of the weights and other layouts of results.
     session_options =
         on_list_device({{"dense", "tilted", Provider::own, make_tilted_dense},
                         {"dense_bwd_data", "tilted", Provider::own, make_tilted_dense_bwd_data},
@@ -238,11 +238,11 @@ std::string difference(const RandomStep& step, const Expected& wide, const Setti
     for (const std::string& name : session.parameters().names()) {
       d = difference(session.parameters().get(name), round.after.at(name));
       if (!d.empty()) return "after the step, " + name + ": " + d;
-      // Rounding must not add up: a floor or a maximum would jump elsewhere.
+      // Rounding errors must not matter: a floor or a maximum would jump elsewhere.
       if (!step.exact)
         session.parameters().set(name, round.after.at(name).value, session.parameters().entry(name).kind);
     }
-    // What the last forward returned stays what it was, whatever the updates did.
+    // The results of the last forward run must not be changed by updates.
     d = compare_returns(*forward, step.forward, round.forward_returns);
     if (!d.empty()) return "forward, read again after the update: " + d;
   }

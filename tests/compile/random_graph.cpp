@@ -87,7 +87,7 @@ class Generator {
       case 2: return w * scalar_;
       case 3: return builder_->apply("relu", {w});
       case 4: return w - source();
-      case 5: return builder_->apply("floor", {w});  // a quantisation
+      case 5: return builder_->apply("floor", {w});  // quantises values
       case 6:
         return builder_->apply("reshape", {builder_->apply("scale", {w}, {{"factor", 2.0}})}, {{"shape", dims(shape)}});
       default: return w;
@@ -110,7 +110,7 @@ class Generator {
                                      static_cast<std::size_t>(below(std::min<std::int64_t>(3, std::ssize(of_rank))))];
   }
 
-  // Keeps magnitudes small, and in the exact kind the number of bits.
+  // Limits magnitudes and, for exact values, the number of bits.
   Value tamed(const Value& v) {
     const Value limited =
         builder_->apply("minimum", {builder_->apply("maximum", {v, builder_->constant(-4)}), builder_->constant(4)});
@@ -196,7 +196,7 @@ class Generator {
     values_.push_back(tamed(builder_->apply("max_pool", {x}, {{"kernel", three}, {"stride", stride}, {"pad", pad}})));
   }
 
-  // The same elements elsewhere; views of inputs among them.
+  // Moves elements; also views of inputs.
   void add_shape(const Value& x) {
     const Shape& s = x.shape();
     const std::int64_t n = s[0], h = s[1], w = s[2], c = s[3];
@@ -245,7 +245,7 @@ class Generator {
             .sums = sums_};
   }
 
-  // Behind differentiation, which knows no calls.
+  // After differentiation, which does not support calls.
   void add_calls() {
     for (int k = 0; chance(35) && k < 2; ++k) {
       const Value v = pick(values_);
@@ -273,7 +273,7 @@ class Generator {
         builder_->state("variance" + std::to_string(forced_updates_.size()), {DType::f32, {channels}});
     const std::vector<Value> y = builder_->apply_all(
         "batch_norm_train", std::vector<Value>{x, weight({channels}), weight({channels}), mean, variance}, {}, {});
-    // As in the blocks of a residual network, whose parts fusion merges.
+    // As in the blocks of a residual network, which fusion merges.
     Value result = y[0];
     if (chance(40)) result = chance(50) ? result + x : x + result;
     if (chance(60)) result = builder_->apply("relu", {result});
@@ -305,7 +305,7 @@ class Generator {
     }
   }
 
-  // Gradients of a sum over what one layer gives, with respect to everything stored.
+  // Gradients of a sum over the output of one layer, with respect to all stored values.
   void differentiate_some() {
     Value loss;
     if (!layers_.empty() && chance(60)) {
@@ -370,7 +370,7 @@ class Generator {
           if (!alike.empty()) updates.push_back({id, pick(alike)});  // exchange, rotate, copy
           break;
         case 2:
-          if (!updates.empty()) {  // the same next version as another's
+          if (!updates.empty()) {  // the same next version as another one
             const ValueId next = updates.back().next;
             if (builder_->graph().value(next).type == current.type()) updates.push_back({id, next});
           }
@@ -400,7 +400,7 @@ class Generator {
     }
   }
 
-  // An update op with slots of its own; sometimes a second one that goes on from what the first has made.
+  // An update op with its own slots; sometimes a second one that continues from the results of the first.
   void add_update_op(ValueId id, const Value& gradient, const Value& rate, std::vector<Planned>& updates) {
     struct Rule {
       const char* op;
@@ -465,9 +465,9 @@ class Generator {
 
   SampleRandom random_;
   bool exact_;
-  std::optional<GraphBuilder> builder_;  // replaced by one that goes on with gradients
+  std::optional<GraphBuilder> builder_;  // replaced by one that continues with gradients
   std::vector<Value> values_;
-  std::vector<Value> layers_;  // of convolutions and dense layers, before they are tamed
+  std::vector<Value> layers_;  // of convolutions and dense layers, before they are limited
   std::vector<Value> sums_;
   std::vector<Value> stored_;
   Value step_, scalar_;

@@ -1,6 +1,6 @@
-// Random step graphs for tests of compilation: convolutions and dense layers over parameters or over values derived
-// from them, pools, norms, losses, reductions, pointwise chains, views, shapes, calls of functions within functions,
-// gradients, returned arguments, updates that chain, swap and share.
+// Random step graphs for tests of compilation: convolutions and dense layers over parameters or derived values, pools,
+// norms, losses, reductions, pointwise chains, views, shape ops, nested function calls, gradients, returned arguments,
+// updates that chain, swap and share.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace ridgeline::testing {
 
 struct RandomStep {
   Graph train;    // returns values and updates the store
-  Graph forward;  // some of its values, no updates: what an evaluation would be
+  Graph forward;  // some of its values without updates, like an evaluation
   // Values for all arguments of `train`.
   Arguments arguments;
-  // All values are multiples of a power of two that f32 holds exactly, partial sums too, so any right program gives
-  // the reference's very bits. Otherwise rounding differs and results are compared within a tolerance.
+  // All values, also partial sums, are multiples of a power of two that f32 represents exactly, so a correct program
+  // gives the bits of the reference. Otherwise results are compared with a tolerance.
   bool exact = false;
 };
 
-// Whether every value is a multiple of 2^-6 below 2^12 in size: then no sum of products of such in these small graphs
-// rounds.
+// Whether every value is a multiple of 2^-6 below 2^12 in size: then sums of products of such values in these small
+// graphs are exact.
 bool holds_exactly(const Graph& graph, const Arguments& arguments);
 
-// The same seed gives the same step.
+// Equal seeds give equal steps.
 RandomStep random_step(std::uint64_t seed);
 
-// A graph of pointwise ops alone over f32 of several shapes that broadcast, and values for its arguments. All results
+// A graph of only pointwise ops over f32 of several shapes that broadcast, and values for its arguments. All results
 // are finite.
 struct RandomPointwise {
   Graph graph;

@@ -1,8 +1,8 @@
-// Random steps through compile(), on every device, with and without fusion and reuse of memory, by teams of one, two
-// and three threads, alone and as two programs over one store in either order: always the references' results.
-// A part of them in narrow types, and a part under a memory limit. RIDGELINE_RANDOM_GRAPHS=N takes N of them instead
-// of some, RIDGELINE_RANDOM_SEED=S begins at S. One that fails is made small and written to disk (shrink.h); the
-// instruction set is the process's (RIDGELINE_ISA).
+// Random steps through compile() on every device, with and without fusion and memory reuse, with teams of one, two and
+// three threads, alone and as two programs with one store in either order, always compared with the references. Some
+// use narrow types, some a memory limit. RIDGELINE_RANDOM_GRAPHS=N tries N of them, RIDGELINE_RANDOM_SEED=S begins at
+// S. A failing graph is reduced and written to disk (shrink.h); the instruction set is that of the process
+// (RIDGELINE_ISA).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::vector<Pass> optional_passes() {
   return optional;
 }
 
-// A mode that narrows, and what a user may say beside it: an op that keeps its types or has types of its own.
+// A precision mode that narrows, and user settings with it: an op that keeps its types or has given types.
 PrecisionPolicy policy_of(std::int64_t draw) {
   const auto modes = precision_modes().subspan(1);
   PrecisionPolicy policy = PrecisionPolicy::of(modes[static_cast<std::size_t>(draw) % modes.size()]);
@@ -52,7 +52,7 @@ Setting setting_of(std::int64_t seed, int i) {
   if (setting.device == "cpu") setting.lanes = 1 + static_cast<int>((seed / 3 + i) % 3);
   setting.misses_ops = seed % 2 == 1;
   setting.refuses_loops = seed % 3 == 0;
-  // One pass after the other is left out, too.
+  // Also disables each pass in turn.
   const std::vector<Pass> optional = optional_passes();
   const auto out = static_cast<std::size_t>(seed * 8 + i) % (2 * optional.size());
   if (out < optional.size()) setting.options.disabled_passes = {std::string(optional[out].name)};
@@ -61,14 +61,14 @@ Setting setting_of(std::int64_t seed, int i) {
   return setting;
 }
 
-// What a person needs to find the fault: the smallest graph that shows it, and where it lies.
+// The report of a failure: the smallest graph that shows it, and where it is.
 std::string report(const RandomStep& step, const Setting& setting, std::int64_t seed, const std::string& what) {
   const std::string name = "random_" + std::to_string(seed);
   const std::string comment =
       "seed " + std::to_string(seed) + (step.exact ? " (exact), " : " (rounded), ") + to_string(setting) + "\n" + what;
   const auto fails = [&](const GraphCase& c) { return !difference(c, step.exact, setting).empty(); };
   GraphCase found{step.train, step.arguments};
-  if (fails(found)) found = testing::shrink(std::move(found), fails);  // else only two programs together show it
+  if (fails(found)) found = testing::shrink(std::move(found), fails);  // else only the two programs together show it
   return comment + "\n" + testing::write_case(found, name, comment) + "\n" + to_text(found.graph, {.locations = false});
 }
 
@@ -100,8 +100,8 @@ TEST(RandomGraphs, GiveTheReferencesResultsThroughCompile) {
   }
 }
 
-// The same graphs in the same ways as far as their plans, which costs a small part of running them: verified after
-// every step, also where another number of lanes shares the threads.
+// The same graphs in the same ways, but only up to their plans, which costs a small part of running them: verified
+// after every step, also with other numbers of lanes.
 TEST(RandomGraphs, HavePlansThatDoWhatTheGraphSays) {
   const std::int64_t first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
   const std::int64_t count = number_from_environment("RIDGELINE_RANDOM_GRAPHS", 80);

@@ -15,7 +15,7 @@ RandomPointwise random_pointwise(std::uint64_t seed) {
   std::vector<Value> values{b.input("x", {DType::f32, full}), b.input("y", {DType::f32, full}),
                             b.input("channel", {DType::f32, {channels}}), b.input("scalar", {DType::f32, {}})};
   const auto any = [&] { return values[static_cast<std::size_t>(below(std::ssize(values)))]; };
-  // Within [-8, 8], so that nothing overflows however long the chain is.
+  // Limits values to [-8, 8], so that chains of any length do not overflow.
   const auto tamed = [&](Value v) {
     return b.apply("maximum", {b.apply("minimum", {v, b.constant(8)}), b.constant(-8)});
   };
@@ -39,7 +39,7 @@ RandomPointwise random_pointwise(std::uint64_t seed) {
       default: values.push_back(b.apply("scale", {v}, {{"factor", random.uniform(-1, 1)}}));
     }
   }
-  // The last is always there; some of the others keep fused values alive.
+  // The last one is always returned; some others keep fused values alive.
   for (std::size_t i = 4; i < values.size(); ++i) {
     if (i + 1 == values.size() || below(4) == 0) b.returns("r" + std::to_string(i), values[i]);
   }

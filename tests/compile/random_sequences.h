@@ -1,7 +1,7 @@
 // tests/compile/random_sequences.h
 //
-// The part of a random step that deals with products, parts and rows: what random_graph.cpp lends it, and what it adds.
-// Borrows all of it for one call.
+// The part of a random step with matrix products, slices and table rows. Borrows its inputs from random_graph.cpp for
+// one call.
 #pragma once
 
 #include <functional>
@@ -17,18 +17,18 @@ struct RandomSequences {
   std::function<Value(const Shape&)> weight;
   std::function<Value(const Value&)> tamed;
   Value scalar;
-  bool exact;  // whole numbers alone
+  bool exact;  // whole numbers only
   std::vector<Value>& values;
-  std::vector<Value>& layers;  // of which a loss may be the sum
+  std::vector<Value>& layers;  // values of which a loss may be the sum
   std::vector<Value>& sums;    // scalars
 
-  // Pixels as a sequence: by weights, or by each other; then perhaps a softmax.
+  // Pixels as a sequence: products with weights or with each other; then perhaps a softmax.
   void add_product(const Value& x);
-  // Channels side by side, or apart.
+  // Channels concatenated, or split.
   void add_parts(const Value& x);
-  // Of rows of classes, where there are any: a softmax, or a loss with labels of the first two.
+  // For rows of classes, if there are any: a softmax, or a loss with the labels.
   void add_classes(const Value& x);
-  // A norm of samples, or rows of a table by labels.
+  // A norm of samples, or table rows selected by labels.
   void add_rows(const Value& x);
 
  private:

@@ -1,4 +1,4 @@
-// What tests of exchanges in programs share: the group of a session's ranks, tensors that count, their values.
+// Shared by tests of exchanges in programs: the group of a session's ranks, numbered tensors, their values.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace ridgeline::testing {
 
-// The test's own handle on a communicator that the test's harness owns.
+// A handle for the test of a communicator that the test harness owns.
 inline RankGroups world(comm::Communicator& ranks) {
   return {{"world", std::shared_ptr<comm::Communicator>(&ranks, [](comm::Communicator*) {})}};
 }

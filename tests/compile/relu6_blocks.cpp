@@ -76,9 +76,9 @@ class Blocks {
     Value y = relu6(norm(convolution(x, wide, 1, false)));
     y = relu6(norm(convolution(y, wide, 3, true)));
     y = norm(convolution(y, in, 1, false));
-    if (chance()) y = y + x;  // a bottleneck: its relu6, if any, is behind the sum
+    if (chance()) y = y + x;  // a bottleneck: its relu6, if any, comes after the sum
     if (chance()) y = relu6(y);
-    if (chance()) y = y * 0.5 + x;  // another reader of what the last op gave
+    if (chance()) y = y * 0.5 + x;  // another reader of the last op's result
     return y;
   }
 

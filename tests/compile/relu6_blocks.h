@@ -1,8 +1,8 @@
 // tests/compile/relu6_blocks.h
 //
-// Training steps of random inverted residual blocks, as MobileNetV2 has them: convolutions, some of them by channel,
-// batch norms whose results reach beyond 6, relu6, sums with shortcuts before and behind it. The step's loss is a sum;
-// it returns the gradients of every parameter and updates the norms' statistics.
+// Training steps of random inverted residual blocks, as in MobileNetV2: convolutions, some of them depthwise, batch
+// norms whose results exceed 6, relu6, sums with shortcuts before and after it. The loss is a sum; the step returns the
+// gradients of all parameters and updates the norms' statistics.
 #pragma once
 
 #include <cstdint>

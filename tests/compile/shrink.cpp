@@ -15,7 +15,7 @@
 namespace ridgeline::testing {
 namespace {
 
-// Without ops, functions and arguments that nothing reads.
+// Removes ops, functions and arguments that nothing reads.
 void clean(GraphCase& c) {
   remove_dead_nodes(c.graph);
   const std::vector<int> uses = use_counts(c.graph);
@@ -74,7 +74,7 @@ class Shrinker {
     return any;
   }
 
-  // The operands of an op in place of the results that are returned or are a next version.
+  // Replaces results that are returned or are next versions by the operands of their ops.
   bool return_operands() {
     const std::vector<int> producer = producers(best_.graph);
     for (std::size_t i = 0; i < best_.graph.returns.size(); ++i) {
@@ -104,8 +104,8 @@ class Shrinker {
     return false;
   }
 
-  // An op whose results become inputs, with the values that the references give them. The last op first: what it reads
-  // goes with it.
+  // Replaces an op by inputs with the values of the references. The last op first, so that what only it reads is
+  // removed, too.
   bool cut_ops() {
     for (std::size_t n = best_.graph.nodes.size(); n-- > 0;) {
       const std::vector<Tensor> values = evaluate(best_.graph, best_.arguments);

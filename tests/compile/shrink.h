@@ -1,7 +1,7 @@
 // tests/compile/shrink.h
 //
-// A graph that shows a fault made small: the fewest ops, results, updates and arguments with which it still does, as a
-// text test on disk.
+// Reduces a graph that shows a fault to the fewest ops, results, updates and arguments that still show it, as a text
+// test on disk.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@ struct GraphCase {
   Arguments arguments;  // of all of its arguments
 };
 
-// `fails` says whether a case shows the fault; it must for the given one. Leaves out results and updates, and puts
-// values that the references compute in place of ops, as long as the fault stays.
+// `fails` says whether a case shows the fault; it must for the given one. Removes results and updates, and replaces ops
+// by values of the references, as long as the fault remains.
 GraphCase shrink(GraphCase found, const std::function<bool(const GraphCase&)>& fails);
 
-// Writes NAME.rdg, headed by `comment`, and NAME.safetensors with the values of the arguments, into the folder that
-// RIDGELINE_FAILURES names (or the system's temporary one). Returns the command that shows the case.
+// Writes NAME.rdg with `comment` at its top, and NAME.safetensors with the values of the arguments, into the folder
+// RIDGELINE_FAILURES (or the system's temporary folder). Returns the command that shows the case.
 std::string write_case(const GraphCase& found, const std::string& name, const std::string& comment);
 
 }  // namespace ridgeline::testing

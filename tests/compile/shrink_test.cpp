@@ -1,4 +1,4 @@
-// Faults are made small, and what is written can be read again.
+// Faulty graphs are reduced, and the written files can be read.
 #include "tests/compile/shrink.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using testing::GraphCase;
 
-// As if every convolution whose result a relu reads were wrong, where the program computes it at all.
+// Imitates a fault in every convolution whose result a relu reads, if the program computes it at all.
 bool shows(const GraphCase& c) {
   Graph flat = inline_calls(c.graph);
   remove_dead_nodes(flat);

@@ -1,7 +1,7 @@
 // tests/compile/small_step.h
 //
-// The training step of a model on small images, compiled as the command line would, with synthetic images bound to it.
-// All weights are zero.
+// The training step of a model on small images, compiled as by the command line, with synthetic images bound to it. All
+// weights are zero.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct SmallStep {
 
 class CompiledStep {
  public:
-  // `precision`: a name of precision_mode.
+  // `precision`: a value of precision_mode.
   CompiledStep(const SmallStep& small, const char* precision)
       : options_(options_of(small)), step_(nn::build_training_step(options_, {.schedule = optim::Constant{0.01}})) {
     for (const nn::ParameterSpec& spec : step_.parameters)

@@ -1,4 +1,4 @@
-// What the tests of compile/ share: steps as text, arguments by name, comparison with the reference.
+// Shared by the tests of compile/: steps as text, arguments by name, comparison with the reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ inline void expect_close(const Tensor& a, const Tensor& b, double tolerance, con
   EXPECT_LE(worst / largest, tolerance) << what;
 }
 
-// Two steps of the compiled program against two of the reference: returned values and the whole store.
+// Compares two steps of the compiled program with two of the reference: returned values and the whole store.
 inline void expect_equals_reference(const Graph& graph, Session& session, const CompileOptions& options = {}) {
   Arguments arguments = random_arguments(graph);
   store_arguments(graph, arguments, session);

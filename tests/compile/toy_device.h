@@ -1,5 +1,5 @@
-// The smallest device of its own: what a new one has to bring, and nothing that it need not. Its memory is refused to
-// the host (addresses are handed out with an offset), its streams do what they are given at once, and it records.
+// The smallest possible device: everything that a new device must implement, and nothing else. The host cannot use its
+// memory (addresses have an offset), its streams execute immediately, and it records.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace ridgeline::testing {
 
-// Device addresses are those of the host and this much more: who takes one for the other fails.
+// Device addresses are host addresses plus this offset: confusing the two fails.
 inline constexpr std::size_t kToyOffset = std::size_t{1} << 50;
 inline char* toy_store(const void* address) {
   return const_cast<char*>(static_cast<const char*>(address)) - kToyOffset;
@@ -39,7 +39,7 @@ class ToyMemory final : public DeviceMemory {
   bool pinned_;
 };
 
-// What a recording does again, in order.
+// The recorded work in order.
 class ToyRecording final : public Recording {
  public:
   void add(std::function<void()> work) { work_.push_back(std::move(work)); }
@@ -82,7 +82,7 @@ class ToyStream final : public Stream {
     if (recording_ == nullptr) event.wait();
   }
 
-  // By kernels: done now, or when the recording is.
+  // For kernels: executed now, or when the recording is replayed.
   void give(std::function<void()> work) {
     if (recording_ == nullptr)
       work();
@@ -94,7 +94,7 @@ class ToyStream final : public Stream {
   ToyRecording*& recording_;
 };
 
-// Results go to memory of their own first, so any of them may lie where an operand does.
+// Results are first written to separate memory, so they may overlap operands.
 class ToyKernel final : public Kernel {
  public:
   ToyKernel(std::unique_ptr<Kernel> reference, std::size_t inputs, std::vector<std::size_t> output_bytes)

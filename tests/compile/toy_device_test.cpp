@@ -1,5 +1,5 @@
-// A device that nobody above device/ has heard of, added by name: the op table, random graphs, training, the device
-// queue, recording and replay run on it.
+// A device unknown to everything above device/, added by name: the op table, random graphs, training, the device queue,
+// recording and replay run on it.
 #include "tests/compile/toy_device.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(ToyDevice, RunsEveryRowOfTheOpTableWithTheReferencesResult) {
   int rows = 0;
   for (const test::OpRow& row : test::op_rows()) {
     const OpDef& def = op_def(row.op);
-    if (def.has(kStart) || def.has(kDone)) continue;  // halves, which make no step alone
+    if (def.has(kStart) || def.has(kDone)) continue;  // halves of an exchange, which cannot run alone
     GraphBuilder b("row");
     Arguments arguments;
     std::vector<Value> operands;
@@ -102,7 +102,7 @@ TEST(ToyDevice, RunsRandomGraphsOneByOneAndReplayed) {
   EXPECT_GT(testing::ToyRecording::replays() - replays, 2 * kGraphs);
 }
 
-// An update writes the rounded copy of its parameter, too, where the kernel writes the store itself.
+// An update also writes the rounded copy of its parameter, if the kernel writes the store itself.
 TEST(ToyDevice, UpdatesWriteTheLowPrecisionCopiesOfParameters) {
   const Graph graph = parse_graph(R"(graph @train(%x: bf16[6,40], %dy: bf16[6,24], %w: param f32[24,40]) {
   %0 = cast(%w) {to=bf16} : bf16[24,40]

@@ -1,5 +1,5 @@
-// What a program that uses OpenMP itself finds after work of ours: its own team size, its own denormals, and its
-// threads not waiting for any that do not exist.
+// A program that uses OpenMP finds its own settings after our work: its team size, its handling of denormals, and no
+// threads that wait for threads which no longer exist.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,14 +8,14 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 
-#if !defined(RIDGELINE_STD_THREADS)  // the thread sanitizer's team is no OpenMP
+#if !defined(RIDGELINE_STD_THREADS)  // under the thread sanitizer the team does not use OpenMP
 
 #include <omp.h>
 
 namespace ridgeline {
 namespace {
 
-// How many threads of a region of the caller's flush denormals.
+// The number of threads of the caller's region that flush denormals.
 int flushing_threads(int team) {
   std::atomic<int> flushing{0};
   volatile float smallest = std::numeric_limits<float>::min();
@@ -50,7 +50,7 @@ TEST(ComputeScope, EveryThreadOfItsTeamFlushesDenormalsAndNoneAfterwards) {
     const ComputeScope team(3);
     EXPECT_EQ(flushing_threads(3), 3);
     EXPECT_EQ(flushing_threads(2), 2);  // OpenMP ends the third thread
-    EXPECT_EQ(flushing_threads(3), 3);  // and makes a new one
+    EXPECT_EQ(flushing_threads(3), 3);  // and creates a new one
     {
       const ComputeScope more(4);
       EXPECT_EQ(flushing_threads(4), 4);

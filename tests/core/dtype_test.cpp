@@ -36,7 +36,7 @@ TEST(DType, SizesAreThoseOfTheCppTypes) {
   EXPECT_EQ(size_of(DType::bytes), 0u);
 }
 
-// The value of a binary16 pattern by its definition, in double.
+// The value of a binary16 bit pattern by its definition, in double.
 double half_value(std::uint32_t bits) {
   const double sign = bits & 0x8000u ? -1.0 : 1.0;
   const int exponent = static_cast<int>((bits >> 10) & 31u);
@@ -64,11 +64,12 @@ TEST(Float16, EveryPatternHasItsValueAndComesBack) {
   }
 }
 
-// Between each two neighbouring halves: below the middle goes down, above goes up, the middle to the even one.
+// Between two neighbouring halves: below the midpoint rounds down, above rounds up, the midpoint to even.
 TEST(Float16, RoundsToNearestAndTiesToEvenEverywhere) {
   for (std::uint32_t bits = 0; bits < 0x7c00u; ++bits) {
     const double low = half_value(bits);
-    const double high = bits == 0x7bffu ? 65536.0 : half_value(bits + 1);  // the next one if the type went on
+    const double high =
+        bits == 0x7bffu ? 65536.0 : half_value(bits + 1);  // the next value if the type had more exponents
     const auto middle = static_cast<float>((low + high) / 2);
     ASSERT_EQ(static_cast<double>(middle), (low + high) / 2);
     const std::uint32_t even = bits & 1u ? bits + 1 : bits;
@@ -95,7 +96,7 @@ TEST(Bfloat16, EveryPatternComesBack) {
     const float value = to_float(x);
     ASSERT_EQ(std::bit_cast<std::uint32_t>(value), bits << 16);
     if (std::isnan(value)) {
-      ASSERT_EQ(to_bfloat16(value).bits, bits | 0x40u);  // quiet, otherwise as it was
+      ASSERT_EQ(to_bfloat16(value).bits, bits | 0x40u);  // quiet, otherwise unchanged
     } else {
       ASSERT_EQ(to_bfloat16(value), x);
     }

@@ -115,7 +115,8 @@ TEST_F(File, AnAtomicFileShowsOnlyAfterCommit) {
   EXPECT_EQ(names(), std::vector<std::string>{"f"});
 }
 
-// A limit on the file size fails a write in the middle, as a full disk does. In a child process: limits are its own.
+// A limit on the file size makes a write fail in the middle, like a full disk. In a child process, since limits are per
+// process.
 TEST_F(File, AFullDiskLeavesTheOldFile) {
   write_file_atomically(path("f"), "old");
   const pid_t child = ::fork();

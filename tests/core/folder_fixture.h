@@ -1,6 +1,6 @@
 // tests/core/folder_fixture.h
 //
-// A folder of its own for each test, gone with it.
+// Gives each test a folder of its own, which is removed afterwards.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class FolderFixture : public ::testing::Test {
   ~FolderFixture() override { std::filesystem::remove_all(directory_); }
 
   std::string path(const std::string& name) const { return (directory_ / name).string(); }
-  // Of all that is in the folder, in order.
+  // Everything in the folder, sorted.
   std::vector<std::string> names() const {
     std::vector<std::string> result;
     for (const auto& entry : std::filesystem::directory_iterator(directory_))

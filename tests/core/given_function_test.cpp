@@ -1,4 +1,4 @@
-// Functions that callers hand over: an empty one is told with the caller's line, or does nothing.
+// Functions that callers pass: an empty one is an error with the caller's line, or does nothing.
 #include "ridgeline/core/given_function.h"
 
 #include <gtest/gtest.h>

@@ -43,7 +43,7 @@ TEST(LaneThreads, LanesMayWaitForEachOther) {
   EXPECT_EQ(turn, 50);
 }
 
-// In a process of its own, whose address space has room for the stacks of a few threads.
+// In a process whose address space has room for the stacks of only a few threads.
 TEST(LaneThreads, WhereTheSystemHasNoMoreThreadsThatIsAnError) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's address space cannot be limited";

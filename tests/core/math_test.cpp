@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The distance of `actual` from the C library's 64-bit mantissa result, in units in the last place of a double.
+// The distance of `actual` from the C library's result with a 64-bit mantissa, in units in the last place of a double.
 double ulps(double actual, long double exact) {
   const auto rounded = static_cast<double>(exact);
   if (std::isnan(actual) || std::isinf(actual) || std::isinf(rounded)) return actual == rounded ? 0.0 : kInfinity;
@@ -57,7 +57,7 @@ TEST(PortableLog, IsWithinTwoUlpOverItsRange) {
   double worst = 0;
   for (int i = 0; i < 300000; ++i) {
     double x = 0;
-    if (i % 3 == 0) {  // any positive pattern, subnormals too
+    if (i % 3 == 0) {  // any positive bit pattern, also subnormal
       const std::uint64_t bits = (std::uint64_t{random.bits()} << 32) | random.bits();
       x = std::abs(std::bit_cast<double>(bits));
       if (!std::isfinite(x) || x == 0.0) continue;
@@ -102,7 +102,7 @@ TEST(PortableSinAndCos, AreWithinTwoUlpUpToAMillion) {
   RecordProperty("worst_ulp_cos", std::to_string(worst_cos));
 }
 
-// Next to a multiple of pi/2 one of the two is tiny and all of it comes from the low parts of the reduction.
+// Near a multiple of pi/2 one of the two is tiny and consists only of the low parts of the reduction.
 TEST(PortableSinAndCos, HoldNextToMultiplesOfHalfPi) {
   SampleRandom random({4, 1}, 0, 0);
   for (int i = 0; i < 20000; ++i) {
@@ -124,8 +124,8 @@ TEST(PortableSinAndCos, HandleTheEdges) {
   EXPECT_FALSE(std::isnan(portable_sin(1e6)));
 }
 
-// The bits are part of every run's result: a compiler, a flag (-ffast-math, contraction) or a change of the code that
-// moves one shows here. The digest was recorded from this code; the tests above tell how near to exact it is.
+// The bits are part of every run's result. A compiler, a flag (-ffast-math, contraction) or a code change that alters
+// them fails here. The digest was recorded from this code; the tests above check its accuracy.
 TEST(PortableMath, NeverChangesABit) {
   SampleRandom random({5, 1}, 0, 0);
   std::uint64_t digest = 0;

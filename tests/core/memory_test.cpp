@@ -48,7 +48,7 @@ TEST_F(ControlGroups, TheLeastLimitOfAllAroundTheProcessCounts) {
 
 TEST_F(ControlGroups, OfVersion1AreFoundByTheirController) {
   write("/proc/self/cgroup", "7:cpu,cpuacct:/a\n5:memory,hugetlb:/a/b\n");
-  write("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");  // what stands for none there
+  write("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");  // the file's value for "no limit"
   EXPECT_EQ(control_group_memory(root_), 9223372036854771712);
   write("/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "77\n");
   EXPECT_EQ(control_group_memory(root_), 77);
@@ -84,7 +84,7 @@ TEST_F(ControlGroups, OfVersion1KeepQuotaAndPeriodApart) {
   write("/sys/fs/cgroup/cpu/a/b/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(control_group_cores(root_), kNoQuota);
   write("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "250000\n");
-  EXPECT_EQ(control_group_cores(root_), kNoQuota);  // a quota of what?
+  EXPECT_EQ(control_group_cores(root_), kNoQuota);  // an invalid quota
   write("/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(control_group_cores(root_), 2.5);
 }

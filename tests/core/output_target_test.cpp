@@ -1,4 +1,4 @@
-// Where outputs go that are no plain files. All devices and pipes here are this test's own, in a folder of its own.
+// Outputs that are not regular files. All devices and pipes are created in this test's own folder.
 #include "ridgeline/core/output_target.h"
 
 #include <fcntl.h>
@@ -63,7 +63,8 @@ TEST_F(Output, IntoAPipeGoesToItsReader) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   fs::create_symlink("pipe", directory_ / "link");
   for (const char* name : {"pipe", "link"}) {
-    const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK);  // so that not even a fault waits for ever
+    const int reader =
+        ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK);  // so that even a bug does not wait without end
     write_file_atomically(path(name), "through the pipe");
     std::string got(100, '\0');
     const ssize_t n = ::read(reader, got.data(), got.size());
@@ -79,7 +80,7 @@ TEST_F(Output, IntoAPipeGoesToItsReader) {
 }
 
 TEST_F(Output, IntoADeviceLeavesTheDevice) {
-  // Character device 1, 3 swallows everything, as /dev/null does.
+  // Character device 1, 3 discards everything, like /dev/null.
   if (::mknod(path("null").c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) GTEST_SKIP() << "needs root to make a device";
   const int fd = ::open(path("null").c_str(), O_WRONLY);
   if (fd < 0) GTEST_SKIP() << "devices do not work here";
@@ -88,8 +89,8 @@ TEST_F(Output, IntoADeviceLeavesTheDevice) {
   EXPECT_TRUE(fs::is_character_file(path("null")));
 }
 
-// As `--out=/dev/stdout > file` does: the file is open already, at some place, and stays the same file. By links of
-// this test's own, like those of /dev, which are out of reach of any fault.
+// As with `--out=/dev/stdout > file`: the file is already open at some offset and must stay the same file. The links
+// are this test's own, so that a bug cannot damage those of /dev.
 TEST_F(Output, IntoAnOpenDescriptorContinuesWhereItStands) {
   fs::create_symlink("/proc/self/fd", directory_ / "fd");
   for (const std::string& folder : {path("fd/"), std::string("/proc/self/fd/")}) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr PhiloxKey kKey{0x1234, 0x5678};
 
-// Empty when every value of 0..n-1 comes once.
+// Empty if every value of 0..n-1 occurs once.
 ::testing::AssertionResult is_bijection(const Permutation& permutation) {
   std::vector<bool> seen(permutation.size());
   for (std::uint64_t i = 0; i < permutation.size(); ++i) {
@@ -76,13 +76,13 @@ TEST(Permutation, ChangesWithKeyAndEpochAndNothingElse) {
       epoch_fixed += a.at(i) == epoch.at(i);
       key_fixed += a.at(i) == key.at(i);
     }
-    // Two unrelated permutations agree in one place on average (Poisson): eleven is beyond 1e-8.
+    // Two unrelated permutations agree at one place on average (Poisson); eleven has a probability below 1e-8.
     EXPECT_LT(epoch_fixed, 11);
     EXPECT_LT(key_fixed, 11);
   }
 }
 
-// How far apart neighbours of the input land, and how often they stay neighbours: a permutation that keeps runs or
+// How far apart neighbours of the input end up, and how often they stay neighbours: a permutation that keeps runs or
 // drifts (a rotation, too few rounds) fails here.
 TEST(Permutation, ScattersNeighbours) {
   for (std::uint64_t n : {std::uint64_t{4096}, std::uint64_t{60000}, std::uint64_t{65536}, std::uint64_t{65537},
@@ -104,7 +104,7 @@ TEST(Permutation, ScattersNeighbours) {
       }
       const auto pairs = static_cast<double>(n - 1);
       const auto size = static_cast<double>(n);
-      // Of two random places the mean distance is n/3 with deviation n/sqrt(18); neighbouring pairs share an element,
+      // The mean distance of two random places is n/3, the deviation n/sqrt(18); neighbouring pairs share an element,
       // which only narrows the sum. The serial correlation is about normal with deviation 1/sqrt(n).
       EXPECT_NEAR(distance / pairs, size / 3, 6 * size / std::sqrt(18.0) / std::sqrt(pairs)) << n;
       EXPECT_LT(std::abs(covariance / pairs / (size * size / 12)), 6 / std::sqrt(size)) << n;
@@ -114,7 +114,7 @@ TEST(Permutation, ScattersNeighbours) {
   }
 }
 
-// Where element 0 lands over many epochs is spread evenly over the positions.
+// Over many epochs, the position of element 0 is uniformly distributed.
 TEST(Permutation, EveryPlaceIsEquallyLikely) {
   for (std::uint64_t n : {std::uint64_t{16}, std::uint64_t{1} << 16}) {
     std::vector<int> counts(16);

@@ -1,4 +1,4 @@
-// Files read in pieces, what happens to them while they are open, and what is no file at all.
+// Files that are read in pieces, that change while they are open, and paths that are not files.
 #include "ridgeline/core/random_access_file.h"
 
 #include <fcntl.h>
@@ -93,7 +93,7 @@ TEST_F(RandomAccess, MoreFilesThanTheProcessMayOpenAreRead) {
   }
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_EQ(failure, "");
-  // One that is opened for every read must stay the file that it was.
+  // A file that is opened for every read must remain the same file.
   write("299", "299");
   EXPECT_EQ(message_of([&] { piece(files[299], 0, 3); }),
             "cannot read " + path("299") + ": it was replaced by another file while it was in use");
@@ -111,7 +111,7 @@ TEST_F(RandomAccess, AMovedFileTakesItsDescriptorAlong) {
 
 TEST_F(RandomAccess, AFifoIsRefusedAndNotWaitedFor) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  // Whoever waits for a writer gets one, so that a wrong reader fails and does not hang.
+  // Opens the FIFO for writing, so that a wrong reader fails instead of hanging.
   std::atomic<bool> done{false};
   std::thread writer([&] {
     while (!done) {
@@ -130,14 +130,14 @@ TEST_F(RandomAccess, AFifoIsRefusedAndNotWaitedFor) {
 }
 
 TEST_F(RandomAccess, ADeviceIsRefused) {
-  // The null device: it ends at once, so that a wrong reader fails and does not fill the memory.
+  // The null device ends at once, so that a wrong reader fails instead of filling the memory.
   EXPECT_EQ(message_of([&] { read_file("/dev/null"); }), "cannot read /dev/null: it is a device, a file is expected");
 }
 
 TEST_F(RandomAccess, AFileLargerThanTheMemoryIsRefusedBeforeItIsRead) {
   write("huge", "x");
   std::error_code error;
-  fs::resize_file(path("huge"), std::uintmax_t{1} << 42, error);  // sparse
+  fs::resize_file(path("huge"), std::uintmax_t{1} << 42, error);  // a sparse file
   if (error) GTEST_SKIP() << "the file system holds no file of 4 TB";
   EXPECT_EQ(message_of([&] { read_file(path("huge")); }),
             "cannot read " + path("huge") + ": its 4398046511104 bytes do not fit into memory");

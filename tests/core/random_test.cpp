@@ -45,8 +45,8 @@ TEST(Philox, KeysOfNeighbouringSeedsAndNamesDiffer) {
   EXPECT_EQ(keys.size(), 700u);
 }
 
-// The key of a name is part of every checkpoint's meaning: it may never change. The reference is the definition of
-// random.h once more, in 128-bit arithmetic with explicit remainders.
+// The key of a name is part of every checkpoint, so it may never change. The reference is the definition in random.h,
+// in 128-bit arithmetic with explicit remainders.
 TEST(Philox, TheHashOfANameIsFixed) {
   auto reference = [](std::string_view bytes, std::uint64_t seed) {
     unsigned __int128 h = 0xcbf29ce484222325ull ^ seed;
@@ -142,7 +142,7 @@ TEST(SampleRandom, IntegersAreEvenlySpreadOverBothEnds) {
   }
 }
 
-// With plain multiply-shift a range of 3 * 2^30 would give every third value twice as often as the others.
+// With plain multiply-shift, a range of 3 * 2^30 would give every third value twice as often as the others.
 TEST(SampleRandom, WideIntegerRangesShowNoBias) {
   SampleRandom random({17, 18}, 0, 0);
   constexpr std::int64_t kRange = std::int64_t{3} << 30;

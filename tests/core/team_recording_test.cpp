@@ -1,4 +1,4 @@
-// A recording tells how work would be divided among a team: parts and their times, in the order of the team's threads.
+// A recording tells how work would be divided over a team: items and their times, in the order of the team's threads.
 #include "ridgeline/core/team_recording.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace ridgeline {
 namespace {
 
-double g_now = 0;  // seconds of the clock that these tests hold
+double g_now = 0;  // seconds of a clock that the tests control
 double held_clock() { return g_now; }
 
 TEST(TeamRecording, TimesEachChunkOfATeamThatTheMachineNeedNotHave) {

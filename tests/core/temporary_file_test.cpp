@@ -1,4 +1,4 @@
-// What killed writers leave behind, and what must not disturb those that are still at work.
+// Temporary files that killed writers leave, and that a clean-up must not remove files of active writers.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 class TemporaryFiles : public FolderFixture {
  protected:
-  // The name of the temporary file that a process leaves which is killed while it writes `target`.
+  // The name of the temporary file that a process leaves if it is killed while it writes `target`.
   std::string left_by_a_killed_writer_of(const std::string& target) const {
     int ready[2];
     EXPECT_EQ(::pipe(ready), 0);
@@ -45,7 +45,7 @@ class TemporaryFiles : public FolderFixture {
     EXPECT_EQ(::waitpid(child, nullptr, 0), child);
     for (const std::string& name : during) {
       if (name.starts_with("." + target) && name.find("-" + std::to_string(child) + "-") != std::string::npos) {
-        // Files of a disk that other machines write count as left only after a time.
+        // On a disk that other machines write to, files count as left behind only after some time.
         fs::last_write_time(directory_ / name, fs::file_time_type::clock::now() - std::chrono::hours(2));
         return name;
       }
@@ -55,7 +55,7 @@ class TemporaryFiles : public FolderFixture {
   }
 };
 
-// Temporary files of another process that has the number that this one has: another container.
+// Temporary files of another process with the same process number, in another container.
 std::vector<std::string> of_our_number(const std::string& name) {
   std::vector<std::string> same;
   std::smatch found;
@@ -103,7 +103,7 @@ TEST_F(TemporaryFiles, AWriterAtWorkUnderOurProcessNumberKeepsItsFilesAndStopsNo
 TEST_F(TemporaryFiles, OfAWriterAtWorkStayWhileOthersWrite) {
   AtomicFile slow(path("slow"));
   slow.write("one ", 4);
-  for (const auto& entry : fs::directory_iterator(directory_))  // however long ago its last write was
+  for (const auto& entry : fs::directory_iterator(directory_))  // no matter how long ago its last write was
     fs::last_write_time(entry, fs::file_time_type::clock::now() - std::chrono::hours(2));
   write_file_atomically(path("fast"), "x");
   const pid_t child = ::fork();

@@ -87,7 +87,7 @@ TEST_P(Threads, TheTeamRunsEachPartOnce) {
   EXPECT_EQ(std::count(visits.begin(), visits.end(), 1), GetParam());
 }
 
-// OpenMP gives a nested region one thread: all of its work must still be done.
+// OpenMP gives a nested region one thread, which must do all of the work.
 TEST_P(Threads, NestedRegionsLoseNothing) {
   std::vector<std::atomic<int>> visits(64);
   parallel_for(8, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -169,7 +169,7 @@ TEST(FlushDenormals, FlushesInsideAndRestoresTheCallersSetting) {
     EXPECT_EQ(half_of(&smallest), 0.0f);
   }
   EXPECT_GT(half_of(&smallest), 0.0f);
-  constexpr FloatMode kRecorded = 0x3f;  // MXCSR's exceptions
+  constexpr FloatMode kRecorded = 0x3f;  // the exception flags of MXCSR
   EXPECT_EQ(float_mode() & ~kRecorded, before & ~kRecorded);
 }
 
@@ -195,7 +195,7 @@ TEST(FunctionRef, CallsWhatItRefersTo) {
   const FunctionRef<int(int)> ref = add;
   EXPECT_EQ(ref(2), 2);
   EXPECT_EQ(ref(3), 5);
-  const FunctionRef<void(int)> ignoring = add;  // a result may be dropped
+  const FunctionRef<void(int)> ignoring = add;  // the result may be ignored
   ignoring(1);
   EXPECT_EQ(total, 6);
 }

@@ -1,4 +1,4 @@
-// The threads behind the regions: each part once, teams of changing sizes, threads that sleep, children of a fork.
+// The threads behind parallel regions: each part runs once, team sizes change, threads sleep, forked children.
 #include "ridgeline/core/worker_team.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace ridgeline {
 namespace {
 
-// How often each part of a team of so many was done.
+// How often each part ran for a team of this size.
 std::vector<int> parts_done(int count) {
   std::vector<int> done(static_cast<std::size_t>(count));
   WorkerTeam::of_this_thread().run(count, [&](int part) { ++done[static_cast<std::size_t>(part)]; });
@@ -43,7 +43,7 @@ TEST(WorkerTeam, HasAThreadForEachPartWhichStays) {
 
 TEST(WorkerTeam, WakesThreadsThatHaveGoneToSleep) {
   for (int round = 0; round < 5; ++round) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // longer than anyone looks for work
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // longer than a thread waits actively for work
     EXPECT_EQ(parts_done(4), std::vector<int>(4, 1));
     const WorkerTeam::Asleep asleep;
     EXPECT_EQ(parts_done(4), std::vector<int>(4, 1));

@@ -1,4 +1,4 @@
-// What holds for every transform: replay, workers, JSON, errors, options, and samples that no pass may change.
+// Properties of every transform: replay, workers, JSON, errors, options, and samples that no pass may change.
 #include <cmath>
 #include <set>
 
@@ -10,7 +10,7 @@
 namespace ridgeline::data::testing {
 namespace {
 
-// Those of the rows that work on an image alone, by whether they draw.
+// The transforms of the rows that work on images only, separated into random and other ones.
 std::vector<Transform> transforms_that_run(bool random) {
   std::vector<Transform> all;
   for (const TransformRow& row : transform_rows()) {
@@ -38,7 +38,7 @@ TEST(AllTransforms, HaveARowInTheTestsEach) {
   }
 }
 
-// Whoever runs an operation finds how in its entry, on samples, on batches, or (made of others) on both.
+// The entry of every transform says how it runs: on samples, on batches, or (if made of other transforms) on both.
 TEST(AllTransforms, SayHowTheyRun) {
   for (const TransformEntry& entry : transform_table()) {
     EXPECT_EQ(entry.step != nullptr, !entry.whole_batch) << entry.op;
@@ -114,7 +114,7 @@ TEST(AllTransforms, GiveTheSameSamplesWithAnyPassLeftOut) {
       }
     }
   }
-  // What comes after normalize keeps the tail from being cut.
+  // The following transform prevents the tail from being split off.
   const Dataset tail =
       folder.map(Resize({8, 8}), RandomHorizontalFlip(), Normalize::imagenet(), RandomErasing(), HWC2CHW()).batch(4);
   Iterator fused(tail, {.pull = true}), plain(tail, {.pull = true, .disabled_passes = {"fuse_write"}});
@@ -190,7 +190,7 @@ concept HasP = requires { Options{.p = 0.5}; };
 static_assert(HasP<RandomErasingOptions> && HasP<RandomPerspectiveOptions>);
 static_assert(!HasP<RotationOptions> && !HasP<PadOptions> && !HasP<ColorJitterOptions> && !HasP<CutOutOptions>);
 
-// Of the front end and of the table alike: torchvision's.
+// The defaults of torchvision, both in the front end and in the table.
 TEST(AllTransforms, HaveTorchvisionsDefaults) {
   const auto fallback = [](const char* op, const char* name) {
     for (const ArgSpec& spec : transform_entry(op).args) {

@@ -14,7 +14,7 @@ using Labels = std::vector<std::int32_t>;
 
 class Annotations : public ::testing::Test {
  protected:
-  // Writes a file below the folder, with the folders on its way.
+  // Writes a file below the folder and creates folders on its way.
   std::string put(const std::string& name, std::string_view content) {
     const std::filesystem::path path = folder_.file(name);
     std::filesystem::create_directories(path.parent_path());

@@ -1,11 +1,11 @@
-// Samples that cannot be made: raise, skip, replace, the budget and the list of the quarantined.
+// Samples that cannot be made: raise, skip, replace, the budget and the quarantine list.
 #include "helpers.h"
 #include "ridgeline/format/text/json_lines.h"
 
 namespace ridgeline::data::testing {
 namespace {
 
-// Twelve pictures; those named are cut off in the middle.
+// Twelve images; the given ones are truncated in the middle.
 std::string folder_with_bad(const std::string& dir, const std::vector<int>& bad) {
   write_folders(dir, 1, 12);
   for (const int i : bad) {
@@ -41,7 +41,7 @@ std::vector<std::pair<std::int64_t, std::uint64_t>> rows_of(const Dataset& data,
 TEST(BadSamples, SkippedAndReplacedOnesMoveNoOther) {
   const TempDir dir;
   const Dataset good = training(folder_with_bad(dir / "good", {}));
-  // The crop may lie above the cut of a file: bad is what the decoder cannot make.
+  // A crop may lie above the point at which a file is cut: only what the decoder cannot decode is bad.
   const Dataset data = training(folder_with_bad(dir / "bad", {3, 7}));
   const auto expected = rows_of(good, {.epochs = 3, .pull = true});
   for (const BadSamplePolicy policy : {BadSamplePolicy::skip, BadSamplePolicy::replace}) {

@@ -1,11 +1,11 @@
-// Operations of whole batches: MixUp and CutMix against the functions of image/.
+// Operations on whole batches: MixUp and CutMix against the functions of image/.
 #include "helpers.h"
 #include "ridgeline/image/augment/mix.h"
 
 namespace ridgeline::data::testing {
 namespace {
 
-// Images as bytes or floats, labels one-hot.
+// Images as u8 or f32, one-hot labels.
 Dataset labelled(std::int64_t n, bool floats = false) {
   const Dataset rows = rows_in_memory(n).map_columns({"label"}, {OneHot(n)});
   return floats ? rows.map(Rescale(0.5, 3)) : rows;
@@ -28,7 +28,7 @@ TEST(BatchOperations, MixUpIsTheBlendOfImage) {
     Iterator a(plain.batch(4), {.epochs = 2, .pull = true}), b(mixed, {.epochs = 2, .pull = true});
     for (std::uint64_t batch = 0; batch < 6; ++batch) {
       std::optional<Batch> before = a.next(), after = b.next();
-      const std::int64_t real = batch % 3 == 2 ? 2 : 4;  // the last one has two rows and two of padding
+      const std::int64_t real = batch % 3 == 2 ? 2 : 4;  // the last batch has two rows and two of padding
       SampleRandom random(philox_key(5, "mixup"), batch / 3, batch % 3);
       const double lambda = image::draw_beta(0.7, 0.7, random);
       std::vector<float> labels = values<float>(before->column("label"));
@@ -125,7 +125,7 @@ TEST(BatchOperations, SkippedRowsStayEmptyAndLeakIntoNoOther) {
   EXPECT_EQ(values<std::uint8_t>(after.column("image")), dense);
 }
 
-// Raw images are mixed as they will be seen: flips are done, and what is left to the consumer is Normalize.
+// Raw images are mixed after flips; only Normalize is left to the consumer.
 TEST(BatchOperations, MixRawImagesWithTheFlipDone) {
   const Dataset plain = labelled(8).map(RandomHorizontalFlip());
   const Dataset finished = plain.map(Normalize::imagenet());
@@ -141,7 +141,7 @@ TEST(BatchOperations, MixRawImagesWithTheFlipDone) {
         << operation.op;
     EXPECT_EQ(values<float>(batch->column("label")), values<float>(bytes.column("label")));
     EXPECT_EQ(values<std::uint8_t>(batch->column("flip")), std::vector<std::uint8_t>(8, 0));
-    // A rectangle is the same rectangle after Normalize; blends of bytes are rounded.
+    // CutMix gives the same result before and after Normalize; MixUp of bytes rounds.
     if (operation.op != "cutmix") continue;
     const Batch floats = first(finished.batch(8, mixed), {.pull = true});
     const image::NormalizeTable table({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});

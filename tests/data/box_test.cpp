@@ -1,4 +1,4 @@
-// The column boxes follows the geometry of the column image: with objects drawn where the boxes say, the boxes still
+// The column boxes follows the geometry of the column image: if objects are drawn inside the boxes, the boxes still
 // frame them afterwards.
 #include "helpers.h"
 #include "ridgeline/image/boxes.h"
@@ -15,7 +15,7 @@ Dataset framed(std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
     SampleRandom random(philox_key(7, "framed"), 0, static_cast<std::uint64_t>(i));
     for (std::int64_t k = 0; k < 2; ++k) {
-      // The first one in the left half and red, the second in the right half and green.
+      // The first object is in the left half and red, the second in the right half and green.
       const std::int64_t top = random.integer(12, 25), bottom = top + random.integer(12, 24);
       const std::int64_t left = k * 32 + random.integer(4, 10), right = left + random.integer(10, 16);
       for (std::int64_t y = top; y < bottom; ++y) {
@@ -31,7 +31,7 @@ Dataset framed(std::int64_t n) {
   return InMemory({{"image", images}, {"boxes", boxes}, {"box_labels", labels}});
 }
 
-// The box around the pixels of object k, in pixels; its sides are whole.
+// The bounding box of the pixels of object k, in whole pixels.
 std::array<double, 4> seen(const Tensor& image, std::int64_t k) {
   std::array<double, 4> box{1e9, 1e9, -1, -1};
   const std::int64_t height = image.shape()[0], width = image.shape()[1];
@@ -55,7 +55,7 @@ void expect_framed(const Dataset& data, double slack, bool around = false) {
       const std::array<double, 4> wanted = seen(image, k);
       if (wanted[2] < 0) continue;  // cropped away
       for (std::int64_t s = 0; s < 4; ++s) {
-        // What reaches beyond the image cannot be seen there.
+        // Parts outside the image cannot be found in it.
         const double got = std::clamp(boxes.at((k * 4) + s), 0.0, 1.0) * extents[s % 2];
         const double want = wanted[static_cast<std::size_t>(s)];
         if (around)
@@ -136,7 +136,7 @@ TEST(Boxes, AreTheSameWithEveryPassLeftOutAndForRawImages) {
         EXPECT_EQ(sum, reference) << "without " << pass;
       }
     }
-    EXPECT_EQ(boxes_of[0], boxes_of[1]);  // the consumer flips the images, not the boxes
+    EXPECT_EQ(boxes_of[0], boxes_of[1]);  // the consumer flips the images, but not the boxes
   }
 }
 
@@ -161,7 +161,7 @@ TEST(Boxes, SmallOnesAreDroppedWithTheirLabels) {
   EXPECT_EQ(to_string(data.columns()), "image u8[64,32,3], boxes f32[?,4], box_labels i32[?]");
   for (std::uint64_t i = 0; i < 4; ++i) {
     const Sample sample = replay(data, 0, i);
-    ASSERT_EQ(sample.column("boxes").shape(), (Shape{1, 4}));  // the second one lies in the right half
+    ASSERT_EQ(sample.column("boxes").shape(), (Shape{1, 4}));  // the second object is in the right half
     EXPECT_EQ(sample.column("box_labels").at(0), static_cast<double>(10 * i));
     EXPECT_LE(sample.column("boxes").at(3), 1.0);
   }
@@ -176,7 +176,7 @@ TEST(Boxes, SmallOnesAreDroppedWithTheirLabels) {
 }
 
 TEST(Boxes, SeveralColumnsDrawTheSame) {
-  // min_object_covered looks at the boxes: both columns must see those of before the crop.
+  // min_object_covered uses the boxes, so both columns must be transformed with the boxes from before the crop.
   Tensor images(DType::u8, Shape{8, 40, 40, 3});
   for (std::int64_t i = 0; i < images.elements(); ++i)
     images.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 11);
@@ -196,7 +196,7 @@ TEST(Boxes, SeveralColumnsDrawTheSame) {
   }
   const Dataset mask_first = data.map_columns({"mask", "image"}, {RandomHorizontalFlip(1)});
   EXPECT_NEAR(replay(mask_first, 0, 0).column("boxes").at(1), 0.1, 1e-6);
-  // A map of the mask alone leaves the boxes to the image.
+  // A map of only the mask does not change the boxes.
   EXPECT_NEAR(replay(data.map_columns({"mask"}, {RandomHorizontalFlip(1)}), 0, 0).column("boxes").at(1), 0.6, 1e-6);
 }
 

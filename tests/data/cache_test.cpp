@@ -1,4 +1,4 @@
-// Rows that are kept: the same rows, made once; in memory, then in a file that later runs find.
+// Cached rows: the same rows, computed once; in memory, then in a file that later runs use.
 #include <sys/resource.h>
 
 #include <atomic>
@@ -79,7 +79,7 @@ TEST(Cache, BeyondTheMemoryRowsAreMadeAnewOrReadFromTheFile) {
   {
     Iterator first(counted(folder, filed), {.workers = 2, .epochs = 3});
     EXPECT_EQ(digest(first), expected);
-    EXPECT_GE(calls(), 14);  // the next epochs begin before the last row of the first is written
+    EXPECT_GE(calls(), 14);  // later epochs begin before the last row of the first one is written
   }
   calls() = 0;
   Iterator later(counted(folder, filed), {.workers = 1, .epochs = 3});
@@ -110,7 +110,7 @@ TEST(Cache, TheFileBelongsToTheGraphAndToTheData) {
   EXPECT_EQ(files(), 3);
 }
 
-// Graphs hold code by its name: the version that came with it tells whether rows of an earlier run are still its rows.
+// Graphs refer to code by name: the version registered with it tells whether rows of an earlier run are still valid.
 TEST(Cache, RowsThatTheUsersCodeMadeAreKeptByItsVersion) {
   const TempDir dir;
   static std::uint64_t edition = 1;
@@ -192,7 +192,7 @@ std::string only_file(const std::string& directory) {
   return files.empty() ? "" : files[0];
 }
 
-// What one run gives, how many rows it makes, and what it warns of.
+// The rows of one run, how many of them it computes, and its warnings.
 struct CachedRun {
   std::uint64_t digest = 0;
   int made = 0;
@@ -275,7 +275,7 @@ TEST(Cache, WithoutRoomForItsFileLosesNoRow) {
   const std::string folder = write_folders(dir / "train", 2, 7);
   Iterator plain(counted(folder, {}, false), {.epochs = 2, .pull = true});
   const std::uint64_t expected = digest(plain);
-  // No file may grow beyond 1,500 bytes, which stands for a full disk.
+  // A limit of 1,500 bytes on file sizes imitates a full disk.
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);

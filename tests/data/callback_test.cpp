@@ -8,7 +8,7 @@
 namespace ridgeline::data::testing {
 namespace {
 
-// Writes down what is called: "e0" for the begin of epoch 0, "[2" and "2]" for the two ends of step 2.
+// Records the calls: "e0" for the begin of epoch 0, "[2" and "2]" for begin and end of step 2.
 struct Recorder : DataCallback {
   explicit Recorder(std::int64_t step_size = 1) : DataCallback(step_size) {}
   std::string log, fail_at;
@@ -41,7 +41,7 @@ TEST(DataCallbacks, AreCalledInOrderAroundEveryBatchOfEveryEpoch) {
     EXPECT_EQ(recorder->log, "begin e0 [1 use 1] [2 use 2] [3 use 3] E0 e1 [1 use 1] [2 use 2] [3 use 3] E1 end");
     EXPECT_EQ(recorder->run_steps, 6u);
     EXPECT_FALSE(it.next());
-    EXPECT_TRUE(recorder->log.ends_with("E1 end"));  // the end comes once
+    EXPECT_TRUE(recorder->log.ends_with("E1 end"));  // end is called once
   }
 }
 
@@ -88,7 +88,7 @@ TEST(DataCallbacks, ChangeNeitherSamplesNorHashNorEquality) {
 TEST(DataCallbacks, ShowTheirStepSizesInJson) {
   const Dataset data = with(std::make_shared<Recorder>(3));
   EXPECT_NE(data.to_json().find("\"callback\":[3]"), std::string::npos) << data.to_json();
-  const Dataset back = Dataset::from_json(data.to_json());  // code does not come back, the graph does
+  const Dataset back = Dataset::from_json(data.to_json());  // code cannot be read from JSON, the graph can
   EXPECT_TRUE(back.graph() == data.graph());
   EXPECT_TRUE(back.graph().nodes[1].callbacks.empty());
   std::string wrong = data.to_json();

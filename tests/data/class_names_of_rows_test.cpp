@@ -1,5 +1,5 @@
-// Classes by their names: a column of a manifest, a member of a JSON object, the folder of a sample in an archive; and
-// a column called image that names the file.
+// Classes given by name: in a column of a manifest, a member of a JSON object or the folder of a sample in an archive;
+// and a column called image that has file names.
 #include "ridgeline/format/record/tar.h"
 #include "source_rules.h"
 
@@ -35,7 +35,7 @@ TEST(ClassNamesOfRows, AColumnOfAManifestMayNameTheClass) {
     EXPECT_EQ(source.num_classes(), 3);
     EXPECT_EQ(source.batch(4).columns()[source.columns().size() - 1].dtype, DType::i32);
     expect_rules(source, 4);
-    EXPECT_EQ(one_of_each(source), 3u);  // labels without the row
+    EXPECT_EQ(one_of_each(source), 3u);  // the labels without that row
   }
   const ManifestOptions given{.columns = {"label:class"}, .class_names = {"owl", "dog", "cat"}};
   EXPECT_EQ(labels_of(Csv(dir / "a.csv", {.manifest = given})), (Labels{0, 2, 1, 2}));

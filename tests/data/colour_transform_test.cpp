@@ -58,7 +58,7 @@ TEST(ColourTransforms, GrayscaleLeavesOneChannel) {
             "image f32[4,6,1], label i32[]");
 }
 
-// Those with a probability draw one double for it; the others of the same kind are told by their operation.
+// Transforms with a probability draw one double for it.
 TEST(ColourTransforms, RandomOnesApplyBelowTheirProbability) {
   const Pictures pictures;
   const std::vector<std::pair<std::function<Transform(double)>, Op>> all{
@@ -87,7 +87,7 @@ TEST(ColourTransforms, RandomOnesApplyBelowTheirProbability) {
   }
 }
 
-// Of 4000 rows, whose pixels tell whether they were changed, about p are.
+// About a share p of 4000 rows is changed, which their pixels tell.
 TEST(ColourTransforms, ProbabilitiesAreMet) {
   constexpr int kRows = 4000;
   Tensor images(DType::u8, Shape{kRows, 2, 2, 3});

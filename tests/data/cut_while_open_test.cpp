@@ -1,5 +1,4 @@
-// Files that are cut short while a run reads them: what the policy for bad samples says, and never the end of the
-// process.
+// Files that are truncated while a run reads them are handled by the policy for bad samples and never end the process.
 #include <filesystem>
 #include <functional>
 #include <utility>
@@ -30,7 +29,8 @@ std::string write_records(const std::string& path) {
   return path;
 }
 
-// Reads a batch, cuts the file to half, reads on. What the run threw, and the bad samples that it counted.
+// Reads a batch, truncates the file to half, and reads on. Returns the exception of the run and the number of bad
+// samples.
 std::pair<std::string, std::int64_t> run(const Dataset& source, const std::string& path, BadSamplePolicy policy) {
   Iterator it(source.map(Resize({8, 8})).batch(4), {.workers = 2, .slots = 2, .bad_samples = {.policy = policy}});
   it.next();

@@ -1,4 +1,4 @@
-// The label base is looked for in records that may be damaged: that is for whoever reads them to judge.
+// The label base is detected from records that may be damaged; damage is reported when they are read.
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/tool/inspect.h"
 #include "ridgeline/format/record/example.h"
@@ -10,7 +10,7 @@ namespace {
 
 const std::vector<std::uint8_t> kJpeg = image::encode_jpeg(picture(24, 24, 1), 90);
 
-// Records of these labels; those numbered in `damaged` have a flipped byte.
+// Records with these labels; those numbered in `damaged` have a flipped byte.
 void write_records(const std::string& path, const std::vector<std::int64_t>& labels,
                    const std::vector<std::size_t>& damaged = {}) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
@@ -37,7 +37,7 @@ TEST(DamagedLabel, TheOtherRecordsOfTheFirstFileAreRead) {
     int batches = 0;
     while (it.next()) ++batches;
     EXPECT_EQ(batches, 2);
-    EXPECT_GE(it.bad_samples(), 1);  // the sample in its place may be drawn to be the same
+    EXPECT_GE(it.bad_samples(), 1);  // the replacement may be drawn to be the same sample
     EXPECT_EQ(source.label_base(), 1);
   }
   Iterator it(TFRecord(dir / "train-0").map(Resize({8, 8})).batch(3), {.workers = 2});
@@ -51,7 +51,7 @@ TEST(DamagedLabel, TheNextFileTellsWhatTheFirstOneCannot) {
   EXPECT_EQ(TFRecord(dir / "a-*").label_base(), 0);
   write_records(dir / "a-1", {1, 2, 3});
   EXPECT_EQ(TFRecord(dir / "a-*").label_base(), 1);
-  // inspect says what training will do.
+  // inspect reports what training will do.
   for (const std::int64_t label : {0, 1}) {
     write_records(dir / ("set" + std::to_string(label) + "/train-0"), {1, 2, 3}, {1});
     write_records(dir / ("set" + std::to_string(label) + "/train-1"), {1, label, 2});

@@ -1,4 +1,4 @@
-// The queue between a dataset and its consumer: Send, Stop, Continue.
+// The queue between a dataset and its consumer: send, stop, continue.
 #include "ridgeline/data/runtime/device_queue.h"
 
 #include <atomic>
@@ -38,7 +38,7 @@ TEST(DeviceQueue, StopsAndGoesOnWithoutLosingABatch) {
   queue.receive();
   queue.receive();
   EXPECT_ERROR(queue.receive(), "is stopped and empty: call resume()");
-  EXPECT_EQ(queue.sent(), sent);  // the places that became free stay free
+  EXPECT_EQ(queue.sent(), sent);  // places that became free stay free
   queue.resume();
   for (std::uint64_t i = 3; i < 50; ++i) EXPECT_EQ(queue.receive()->index(), i);
   EXPECT_FALSE(queue.receive().has_value());
@@ -79,7 +79,7 @@ TEST(DeviceQueue, ABatchIsAViewOfItsSlotAndOutlivesTheQueue) {
 }
 
 TEST(DeviceQueue, WaitsForABatchThatIsStillHeld) {
-  // Three slots, two in the queue: the receiver has the old batch while it takes the new one.
+  // Three slots, two in the queue: the receiver holds the old batch while it takes the new one.
   DeviceQueue queue(rows_in_memory(60).batch(2), {.workers = 1, .slots = 3});
   queue.send();
   std::optional<Batch> batch;
@@ -98,7 +98,7 @@ TEST(DeviceQueue, HoldingEverySlotIsAnErrorThatReleasingMends) {
   std::vector<Batch> held;
   for (int i = 0; i < 4; ++i) held.push_back(std::move(*queue.receive()));
   EXPECT_ERROR(queue.receive(), "all 4 batch slots are held: release a Batch");
-  queue.stop();  // the sender rests where it waits for a slot
+  queue.stop();  // the sender waits for a slot
   queue.resume();
   held.erase(held.begin());
   EXPECT_EQ(queue.receive()->index(), 4u);

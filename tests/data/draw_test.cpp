@@ -1,4 +1,4 @@
-// Drawings of data graphs: what they say, and that nothing lies on anything else.
+// Drawings of data graphs: their text, and that nothing overlaps.
 #include "ridgeline/data/draw/draw.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace ridgeline::data::testing {
 namespace {
 
-// Two branches of one folder, joined by rows and by columns, with a long way round.
+// Two branches from one folder, joined by rows and by columns, with a long edge.
 Dataset diamond() {
   const Dataset folder = ImageFolder("flowers/train");
   const Dataset images = folder.map(Resize({8, 9}), RandomHorizontalFlip()), ids = folder.project({"label"});
@@ -46,7 +46,7 @@ TEST(DrawText, OpensFilesOnlyIfItMay) {
   const std::string open = to_text(data.graph(), {.open_files = true});
   EXPECT_NE(open.find("label i32[]; 6 rows"), std::string::npos) << open;
   EXPECT_NE(open.find("mask u8[4]; 2 batches"), std::string::npos) << open;
-  // Where the columns themselves are only in files, nothing is said of them.
+  // Columns that are known only from files are not drawn.
   DataGraph idx;
   idx.add({.op = "idx", .args = {{"images", std::string("/none")}, {"labels", std::string("/none")}}});
   idx.add({.op = "take", .inputs = {idx.output().id}, .args = {{"count", std::int64_t{3}}}});
@@ -86,7 +86,7 @@ TEST(DrawSvg, ShowsEveryNodeOperationAndColumnAndEscapes) {
   EXPECT_NE(svg.find("a&lt;b&gt;&amp;&quot;c&quot;??"), std::string::npos) << svg;
   EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
   EXPECT_EQ(svg.find('\x01'), std::string::npos);
-  // Every element that is opened is closed.
+  // Every opened element is closed.
   for (const std::string name : {"g", "text", "svg", "defs", "marker"}) {
     const auto count = [&](const std::regex& what) {
       return std::distance(std::sregex_iterator(svg.begin(), svg.end(), what), std::sregex_iterator());

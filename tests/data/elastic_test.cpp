@@ -1,4 +1,4 @@
-// Going on with other numbers of ranks: 1, 2 and 4 at the same global batch, and after a kill.
+// Resuming with another number of ranks: 1, 2 and 4 with the same global batch size, also after a kill.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -21,7 +21,7 @@ Dataset rank_of(const std::string& dir, std::int64_t ranks, std::int64_t rank, b
       .with_seed(21);
 }
 
-// What all ranks together deliver at every step: digests of rows by record.
+// What all ranks together deliver in every step: digests of rows by record.
 using GlobalBatch = std::multiset<std::pair<std::uint64_t, std::uint64_t>>;
 
 std::vector<GlobalBatch> run_ranks(const std::string& dir, std::int64_t ranks, bool drop, std::int64_t epochs,
@@ -58,7 +58,7 @@ std::vector<GlobalBatch> run_ranks(const std::string& dir, std::int64_t ranks, b
 
 TEST(Elastic, TheRemainderIsTheSameForOneTwoAndFourRanks) {
   const TempDir dir;
-  const std::string folder = write_folders(dir / "train", 3, 9);  // 27: ranks get unequal parts
+  const std::string folder = write_folders(dir / "train", 3, 9);  // 27: the ranks get different numbers of rows
   for (const bool drop : {true, false}) {
     std::vector<IteratorState> states;
     const std::vector<GlobalBatch> whole = run_ranks(folder, 1, drop, 2, {}, &states);
@@ -85,7 +85,7 @@ TEST(Elastic, AnotherGlobalBatchOrShuffleWithinTheRankIsAnotherRun) {
   EXPECT_EQ(one.hash(), rows_in_memory(40).shuffle().batch(8).hash());
   EXPECT_EQ(one.hash(), rows_in_memory(40).shuffle().shard(4, 3).batch(2).hash());
   EXPECT_NE(one.hash(), rows_in_memory(40).shuffle().shard(2, 1).batch(8).hash());
-  // Mixed samples have partners of their own rank: other ranks, other batches.
+  // Mixed samples have partners on their own rank, so other numbers of ranks give other batches.
   const auto mixed = [](std::int64_t ranks) {
     return rows_in_memory(40)
         .shuffle()

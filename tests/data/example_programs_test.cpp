@@ -1,4 +1,4 @@
-// The programs of examples/ that use the data engine alone do what their comments say.
+// The programs of examples/ that use only the data engine do what their comments say.
 #include "source_rules.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"

@@ -1,5 +1,5 @@
-// Decode({.exif_orientation = "apply"}): a pipeline over turned pictures gives what it gives over pictures that were
-// turned beforehand, crops drawn alike.
+// Decode({.exif_orientation = "apply"}): a pipeline on rotated images gives the same as on images that were rotated
+// beforehand, with the same random crops.
 #include <zlib.h>
 
 #include "ridgeline/image/orientation.h"
@@ -14,7 +14,7 @@ std::string four_bytes(std::uint32_t value) {
           static_cast<char>(value)};
 }
 
-// A chunk eXIf with the orientation behind the header, which is 33 bytes long.
+// Inserts an eXIf chunk with the orientation after the header, which is 33 bytes long.
 std::string with_orientation(const image::Image& picture, int orientation) {
   const std::vector<std::uint8_t> png = image::encode_png(picture);
   const std::string chunk = "eXIf" + std::string("MM\0*\0\0\0\x08\0\1\x01\x12\0\3\0\0\0\1\0", 19) +
@@ -55,7 +55,7 @@ TEST(ExifOrientation, APipelineSeesTheTurnedPicture) {
   const std::vector<std::vector<Transform>> pipelines{
       {RandomResizedCrop(24), RandomHorizontalFlip(), Normalize::imagenet()},
       {Resize(26), CenterCrop(24)},
-      {Resize(20), CenterCrop(24)},  // zeros around
+      {Resize(20), CenterCrop(24)},  // surrounded by zeros
       {RandomCrop(16), RandomVerticalFlip(), Resize({9, 11})}};
   for (const std::vector<Transform>& pipeline : pipelines) {
     std::vector<Transform> turning{Decode({.exif_orientation = "apply"})};

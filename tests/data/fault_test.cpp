@@ -1,4 +1,4 @@
-// Bad data and sudden ends.
+// Bad data, and runs that end early.
 #include <atomic>
 
 #include "helpers.h"
@@ -54,7 +54,7 @@ TEST(Faults, ACorruptJpegIsTheErrorOfItsOwnRecordInOrder) {
   for (const int workers : {1, 2, 7}) {
     const auto [message, batches] = run_to_error(small(ImageFolder(folder)), {.workers = workers});
     EXPECT_EQ(message, expected);
-    EXPECT_EQ(batches, 2);  // record 5 lies in the third batch
+    EXPECT_EQ(batches, 2);  // record 5 is in the third batch
   }
 }
 
@@ -181,7 +181,7 @@ TEST(Faults, AWorkersErrorDoesNotKeepTheIteratorFromEnding) {
     const Iterator it(rows_in_memory(8).map_columns({"label"}, {Function("fails at the last row")}).batch(2),
                       {.workers = 3});
     wait_until([&] { return failed.load(); });
-  }  // nobody has asked for the batch of that row
+  }  // nobody has requested the batch of that row
   EXPECT_EQ(threads_now(), before) << "workers are left";
 }
 
@@ -201,20 +201,20 @@ TEST(Faults, AThousandStartsAndStopsMidEpochLeaveNoThreadAndNoMemory) {
   const int before = threads_now();
   std::int64_t memory = 0;
   for (int i = 0; i < 1000; ++i) {
-    if (i == 200) memory = resident_bytes();  // what the allocator keeps has settled
+    if (i == 200) memory = resident_bytes();  // the allocator's caches have settled
     Iterator it(data, {.workers = 1 + i % 4, .epochs = kForever});
     for (int k = 0; k < i % 5; ++k) ASSERT_TRUE(it.next().has_value());
   }
   EXPECT_EQ(threads_now(), before);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  // Sanitizers hold freed memory back; the address sanitizer reports leaks by itself.
+  // Sanitizers delay the reuse of freed memory; the address sanitizer reports leaks itself.
   EXPECT_LT(resident_bytes() - memory, std::int64_t{16} << 20);
 #else
   (void)memory;
 #endif
 }
 
-// An iterator that ends makes nothing to its end: not a batch that is begun, not the ones behind it.
+// An iterator that is destroyed completes neither the current batch nor later ones.
 TEST(Faults, StoppingFromAnyStateMakesNoFurtherRow) {
   static std::atomic<int> rows{0};
   register_function("counts its rows", [](const Tensor& x) {
@@ -231,7 +231,7 @@ TEST(Faults, StoppingFromAnyStateMakesNoFurtherRow) {
   start().reset();  // at once
   EXPECT_LE(rows, kSlots * kBatch);
 
-  auto it = start();  // with a batch lent, whose slot is free again later than its iterator
+  auto it = start();  // with a lent batch, whose slot outlives the iterator
   std::optional<Batch> lent = it->next();
   it.reset();
   EXPECT_LE(rows, (kSlots + 1) * kBatch);

@@ -1,5 +1,5 @@
-// The column image_geometry tells what was done to the image, in lines that are the same whatever passes do; and the
-// transforms of detectors, whose boxes follow.
+// The column image_geometry records what was done to the image, independent of passes; and the transforms for
+// detection, whose boxes follow.
 #include <map>
 #include <set>
 
@@ -9,7 +9,7 @@
 namespace ridgeline::data::testing {
 namespace {
 
-// Black images of 40x60 with a white object in each, its box and its label.
+// Black images of 40x60 with one white object each, its box and its label.
 Dataset boxed_rows(std::int64_t n) {
   Tensor images = Tensor::zeros(DType::u8, Shape{n, 40, 60, 3}), boxes(DType::f32, Shape{n, 2, 4});
   Tensor labels(DType::i32, Shape{n, 2});
@@ -86,7 +86,7 @@ TEST(RecordedGeometry, RefusesWhatItHasNoWordsFor) {
                "[record_geometry] belongs into a map of the column image");
 }
 
-// The white object of that number is where its box says; false: nothing of it is left.
+// Checks that this white object is where its box says; false: nothing of it is left.
 bool object_is_framed(const Sample& sample, std::int64_t row, std::int64_t object, double slack) {
   const Tensor &image = sample.column("image"), &boxes = sample.column("boxes");
   const std::int64_t height = image.shape()[0], width = image.shape()[1];

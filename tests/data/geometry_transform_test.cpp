@@ -131,7 +131,7 @@ TEST(GeometryTransforms, CropsFillWhatLiesOutside) {
 TEST(GeometryTransforms, RandomCropPadsAShortSideOnBothEnds) {
   const Pictures pictures;
   const image::Image small = image::resize(pictures.decoded(4), image::Size{10, 30});
-  image::Image padded(20, 32);  // what the height lacks (5) above and below, and one pixel on every side before
+  image::Image padded(20, 32);  // the missing height (5) above and below, and one pixel on every side before
   image::pad(small, {5, 1, 5, 1}, image::BorderMode::constant, {4, 5, 6}, padded.data());
   for (std::uint64_t epoch = 0; epoch < 10; ++epoch) {
     SampleRandom random = Pictures::draws("random_crop", 4, epoch);
@@ -152,7 +152,7 @@ TEST(GeometryTransforms, VerticalFlipTurnsBytesAndFloats) {
   const image::Image cut = image::copy(image::crop(whole, image::center_crop(size_of(whole), {12, 10}).box));
   image::Image turned = cut;
   image::flip_vertical(cut, turned.data());
-  expect_pixels(pictures.through({CenterCrop({12, 10}), RandomVerticalFlip(1)}, 5), turned);  // rows with gaps
+  expect_pixels(pictures.through({CenterCrop({12, 10}), RandomVerticalFlip(1)}, 5), turned);  // rows with padding
   const Tensor a = pictures.through({Resize({9, 9}), RandomVerticalFlip(1), Normalize::imagenet()}, 5);
   const Tensor b = pictures.through({Resize({9, 9}), Normalize::imagenet(), RandomVerticalFlip(1)}, 5);
   EXPECT_EQ(digest(a), digest(b));

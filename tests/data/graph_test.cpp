@@ -1,4 +1,4 @@
-// The IR: tables, JSON, hash, columns and sizes without a run.
+// The graph representation: tables, JSON, hash, columns and sizes, without a run.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -17,7 +17,7 @@ Tensors sample_tensors() {
           {"name", Tensor::strings({"", std::string("a\0\xff", 3)})}};
 }
 
-// Arguments other than the defaults, for every node in the table.
+// For every node in the table, arguments that differ from the defaults.
 std::map<std::string, Args> node_args() {
   return {
       {"image_folder",
@@ -169,7 +169,7 @@ TEST(DataGraphJson, EveryRegisteredTransformComesBackEqual) {
     map.operations = {t, named};
     graph.add(std::move(map));
     EXPECT_EQ(graph.output().operations[0].name, entry.op);
-    // Every argument has another value than the default, so that none can be lost unseen.
+    // Every argument differs from its default, so that losing one is noticed.
     for (const ArgSpec& spec : entry.args)
       EXPECT_TRUE(!spec.fallback || graph.output().operations[0].args.at(spec.name) != *spec.fallback)
           << entry.op << " " << spec.name;
@@ -236,7 +236,7 @@ TEST(DataGraphHash, LeavesOutHintsPlacesAndTheRank) {
   EXPECT_NE(make("a", 0, 5).hash(), hash);
   EXPECT_NE(ImageFolder("a").shuffle().shard(4, 0).map(Resize({8, 9})).batch(4).hash(), hash);
   EXPECT_NE(rows_in_memory(3).hash(), rows_in_memory(4).hash());
-  // Of a part, the rank's rows: without places still.
+  // For a distributed sampler, the rows of the rank, without padding.
   const auto part = [&](const std::string& dir, int rank) {
     return graph_hash(make(dir, rank, 4).graph(), HashOf::part);
   };
@@ -291,7 +291,7 @@ TEST(DataGraph, IsWalkedOnceHoweverManyWaysThereAre) {
 
 TEST(Dataset, CountsTheSamplesOfThisRank) {
   const Dataset nine = rows_in_memory(9);
-  EXPECT_EQ(nine.shard(2, 1).batch(4).size(), 2);  // as rank 0
+  EXPECT_EQ(nine.shard(2, 1).batch(4).size(), 2);  // like rank 0
   EXPECT_EQ(nine.shard(2, 1).batch(4).take(5).num_samples(), 4);
   EXPECT_EQ(nine.shard(2, 0).batch(4).take(5).num_samples(), 5);
   EXPECT_EQ(rows_in_memory(10).batch(4).repeat(1).num_samples(), 10);
@@ -315,7 +315,7 @@ TEST(Dataset, AnswersFromTheGraph) {
   EXPECT_EQ(rows_in_memory(23).repeat().batch(4).size(), kForever);
   EXPECT_EQ(rows_in_memory(23).repeat().take(5).repeat_count(), kForever);
   EXPECT_EQ(ImageFolder("nowhere").map(RandomResizedCrop(9), Normalize::imagenet()).batch(2).columns()[0],
-            (Column{"image", DType::f32, Shape{2, 9, 9, 3}}));  // nothing is opened for it
+            (Column{"image", DType::f32, Shape{2, 9, 9, 3}}));  // no file is opened for this
 }
 
 TEST(Dataset, IsAValueThatCallsDoNotChange) {
@@ -350,7 +350,7 @@ TEST(Dataset, RefusesWhatCannotWorkWhereItIsWritten) {
   EXPECT_ERROR(InMemory({{"x", Tensor::strings({"a"})}}).map_columns({"x"}, {TypeCast(DType::f32)}),
                "[type_cast] byte strings have no element type: x bytes[]");
   EXPECT_ERROR(InMemory({{"x", Tensor::strings({"a"})}}).map_columns({"x"}, {Rescale(1, 0)}), "takes u8 or f32");
-  EXPECT_NO_THROW(ImageFolder("x").map(TypeCast(DType::f32)));  // an image is decoded for it
+  EXPECT_NO_THROW(ImageFolder("x").map(TypeCast(DType::f32)));  // an image is decoded for this
   EXPECT_ERROR(Iterator(data), "end it with batch");
   EXPECT_ERROR(Iterator(data.batch(20, {.drop_remainder = true})), "no batch to deliver: 10 samples, batches of 20");
   EXPECT_ERROR(ImageFolder("/no/such/place").size(), "no such directory: /no/such/place");
@@ -364,8 +364,7 @@ TEST(Registry, DocumentsEveryArgument) {
     EXPECT_NE(page.find("\n" + entry.op + ": "), std::string::npos) << entry.op;
   for (const TransformEntry& entry : transform_table())
     EXPECT_NE(page.find("\n" + entry.op + ": "), std::string::npos) << entry.op;
-  EXPECT_NE(page.find("interpolation (text, default \"bilinear\"): filter of the resampling (one of "),
-            std::string::npos)
+  EXPECT_NE(page.find("interpolation (text, default \"bilinear\"): resampling filter (one of "), std::string::npos)
       << page;
 }
 

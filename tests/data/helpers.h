@@ -24,8 +24,8 @@
 
 namespace ridgeline::data::testing {
 
-// Threads of this process: the least of a few counts, since one that has been joined may stay in the list for a moment.
-// A sanitizer starts one of its own with the program's first, so there is one before the first count.
+// The number of threads of this process: the smallest of a few counts, since a joined thread may stay in the list for a
+// moment. A sanitizer starts a thread with the program's first one, so one is created before the first count.
 inline int threads_now() {
   std::thread([] {}).join();
   int least = std::numeric_limits<int>::max();
@@ -38,14 +38,14 @@ inline int threads_now() {
   return least;
 }
 
-// Until `done()`; a minute is never over on a machine that does anything else at all.
+// Waits until `done()`, at most a minute, which is long enough on any machine.
 inline void wait_until(const std::function<bool()>& done) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (!done() && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   ASSERT_TRUE(done());
 }
 
-// A folder of its own that is gone at the end.
+// A folder that is removed at the end.
 class TempDir {
  public:
   TempDir() {
@@ -67,7 +67,7 @@ inline void write_bytes(const std::string& path, const void* data, std::size_t s
   std::ofstream(path, std::ios::binary).write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
 }
 
-// A picture with structure in both directions, different for every `seed`.
+// An image with structure in both directions, different for every `seed`.
 inline image::Image picture(int height, int width, std::uint64_t seed) {
   image::Image image(height, width, 3);
   SampleRandom random(philox_key(seed, "picture"), 0, 0);
@@ -83,7 +83,7 @@ inline image::Image picture(int height, int width, std::uint64_t seed) {
   return image;
 }
 
-// DIR/<class>/<n>.jpg: `classes` folders of `each` pictures with sides between 20 and 60.
+// DIR/<class>/<n>.jpg: `classes` folders with `each` images with sides between 20 and 60.
 inline std::string write_folders(const std::string& dir, int classes, int each, std::uint64_t seed = 1) {
   for (int c = 0; c < classes; ++c) {
     for (int i = 0; i < each; ++i) {
@@ -115,7 +115,7 @@ inline std::uint64_t digest(const Tensor& t, std::uint64_t seed = 0) {
   return hash64({static_cast<const char*>(t.raw()), t.byte_size()}, seed);
 }
 
-// Of every column of every remaining batch, in order.
+// A digest of every column of every remaining batch, in order.
 inline std::uint64_t digest(Iterator& it, std::int64_t most = -1) {
   std::uint64_t seed = 0;
   for (std::int64_t i = 0; i != most; ++i) {
@@ -140,7 +140,7 @@ inline std::vector<std::uint64_t> digests(Iterator& it) {
   EXPECT_NE(::ridgeline::error_of([&] { (void)(expression); }).find(part), std::string::npos) \
       << ::ridgeline::error_of([&] { (void)(expression); })
 
-// The folder with packA, or "".
+// The folder that contains packA, or "".
 inline std::string pack() {
   const char* dir = std::getenv("RIDGELINE_TEST_DATA");
   if (!dir) return "";

@@ -1,4 +1,4 @@
-// dataset inspect: what it finds, and that nothing it meets ends it.
+// dataset inspect: what it finds, and that nothing in a folder ends it.
 #include <algorithm>
 
 #include "helpers.h"
@@ -71,7 +71,7 @@ TEST(Inspect, NamesEverythingThatIsBroken) {
   const std::string good = read_file(dir / "set/class_a/100.jpg");
   write_bytes(dir / "set/class_a/0.jpg", "", 0);
   write_bytes(dir / "set/class_a/1.jpg", "GIF89a", 6);
-  write_bytes(dir / "set/class_a/2.jpg", good.data(), good.size() / 2);  // only decoding tells
+  write_bytes(dir / "set/class_a/2.jpg", good.data(), good.size() / 2);  // only visible by decoding
   std::filesystem::create_directories(dir / "set/class_c");
   std::filesystem::create_symlink(dir / "gone", dir / "set/class_b/x.jpg");
   const InspectReport headers = inspect(dir / "set");
@@ -111,7 +111,7 @@ TEST(Inspect, FindsEqualImagesAlsoAcrossParts) {
   write_folders(dir / "set/val", 2, 1, 50);
   std::filesystem::copy_file(dir / "set/train/class_a/100.jpg", dir / "set/train/class_b/again.jpg");
   std::filesystem::copy_file(dir / "set/train/class_a/102.jpg", dir / "set/val/class_a/seen.jpg");
-  // The same beginning and length, but not the same bytes.
+  // Same beginning and length, but different bytes.
   std::string large(20000, 'x');
   const std::string head = read_file(dir / "set/train/class_a/103.jpg");
   write_bytes(dir / "set/train/class_a/y.jpg", (head + large).data(), head.size() + large.size());
@@ -184,7 +184,7 @@ TEST(Inspect, ReadsRecordsAsFarAsTheyGo) {
   ASSERT_EQ(train.classes.size(), 3u);
   EXPECT_EQ(train.classes[0].label, 3);
   EXPECT_EQ(train.classes[0].name, "class 3");
-  EXPECT_EQ(train.classes[0].count, 4);  // the broken record's label counts
+  EXPECT_EQ(train.classes[0].count, 4);  // the label of a broken record counts
   EXPECT_TRUE(has_note(report, "train: labels start from 3")) << notes(report);
   EXPECT_TRUE(has_note(report, "train: 2 of the labels 3 to 7 do not occur")) << notes(report);
   EXPECT_TRUE(has_note(report, "val: labels start from 0, below the base 1")) << notes(report);
@@ -197,7 +197,7 @@ TEST(Inspect, ReadsRecordsAsFarAsTheyGo) {
   ASSERT_EQ(flipped.size(), 2u);
   EXPECT_EQ(flipped[0].place, "validation-0: record 0 at byte 0");
   EXPECT_TRUE(flipped[0].reason.starts_with("has a wrong checksum")) << flipped[0].reason;
-  // A label 0 in any file is what --label_base=auto looks for; training says so, too.
+  // --label_base=auto searches all files for a label 0; training reports it, too.
   write_records(dir / "zero/train-0", {0, 1});
   write_records(dir / "zero/train-1", {1, 2});
   EXPECT_TRUE(has_note(inspect(dir / "zero"), "--label_base=auto sees it"));

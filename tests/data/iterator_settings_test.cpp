@@ -1,4 +1,4 @@
-// Settings of an iterator by name are its options, whoever takes them from text.
+// Settings of an iterator by name set its options.
 #include "ridgeline/data/runtime/iterator_settings.h"
 
 #include <set>
@@ -8,7 +8,7 @@
 namespace ridgeline::data::testing {
 namespace {
 
-// Another value than the default's.
+// A value that differs from the default.
 Value other_value(const IteratorSetting& setting) {
   const Value usual = setting.get({});
   if (setting.name == "start") return IteratorState{.graph_hash = 1, .seed = 2, .records = 3}.to_json();

@@ -1,4 +1,4 @@
-// Nodes with several inputs, and those that look into rows.
+// Nodes with several inputs, and nodes that read rows.
 #include <atomic>
 #include <map>
 #include <set>
@@ -116,7 +116,7 @@ TEST(Joins, KnowANodeThatWasNotChangedSince) {
   DataGraph edited = first.graph();
   edited.node("take_1").args["count"] = std::int64_t{4};
   EXPECT_EQ(values(concat({first, Dataset(edited)}).batch(4)), (V{1, 1, 2, 3}));
-  EXPECT_EQ(concat({first, Dataset(edited)}).graph().nodes.size(), 6u);  // the source once
+  EXPECT_EQ(concat({first, Dataset(edited)}).graph().nodes.size(), 6u);  // the source only once
 }
 
 TEST(Joins, HaveOneSeed) {
@@ -141,7 +141,7 @@ TEST(Mix, KeepsTheWeightsInEveryThousandRowsAndGoesOnInTheNextEpoch) {
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i], static_cast<std::int32_t>(i % 100));
   for (std::size_t i = 0; i < second.size(); ++i) EXPECT_EQ(second[i], static_cast<std::int32_t>(1000 + i % 10));
   EXPECT_FALSE(std::is_sorted(rows.begin(), rows.end()));
-  // 1500 rows an epoch: the second epoch begins in the middle of a cycle.
+  // 1500 rows per epoch: the second epoch begins in the middle of a cycle.
   const Dataset odd = mix({numbers(7), numbers(5, 1000)}, {1, 1}, {.count = 1500});
   const std::vector<std::int32_t> both = values(odd.batch(50), "x", {.epochs = 2});
   V of_first;
@@ -199,7 +199,7 @@ TEST(Filter, WhatThePredicateThrowsIsTheErrorOfItsRow) {
     if (x.at(0) == 6) throw 6;
     return x.clone();
   });
-  // The shuffle's index is built where rows are brought near: outside of any row.
+  // The index of the shuffle is built while rows are prefetched, outside of any row.
   const Dataset data = numbers(100).filter(passes("x", "throws_at_5")).shuffle({.buffer = 100});
   EXPECT_ERROR(values(data.batch(4)), "record 5: predicate 'throws_at_5' threw: no five");
   IteratorOptions skip{.bad_samples = {.policy = BadSamplePolicy::skip}};

@@ -1,4 +1,4 @@
-// JPEG indices that one run leaves to the next.
+// JPEG indices that one run stores for the next.
 #include "ridgeline/data/sample/jpeg_index_file.h"
 
 #include "helpers.h"
@@ -54,7 +54,7 @@ TEST(JpegIndexFile, ASecondRunFindsTheIndicesOfTheFirst) {
   EXPECT_EQ(second.stats.jpeg_indices_on_disk, 18);
   EXPECT_EQ(first.digest, without.digest);
   EXPECT_EQ(second.digest, without.digest);
-  // Other transforms of the same files, in one epoch: indices that know too few rows are made longer.
+  // Other transforms of the same files, in one epoch: indices with too few rows are extended.
   const Dataset whole = ImageFolder(folder).map(Resize({9, 9})).batch(4);
   const IteratorOptions once{.workers = 1, .epochs = 1};
   EXPECT_EQ(run(whole, cache, once).stats.jpeg_indices_on_disk, 18);
@@ -77,7 +77,7 @@ TEST(JpegIndexFile, ADamagedFileIsRemovedAndMadeAnewWithOneWarning) {
     const Ran again = run(data, cache);
     EXPECT_EQ(again.digest, first.digest) << byte;
     EXPECT_NE(again.log.find(file), std::string::npos) << byte << again.log;
-    // What was read before the damage was met is not written again by that run, but by the next.
+    // Indices read before the damage are not rewritten by this run, but by the next.
     EXPECT_EQ(run(data, cache).log, "") << byte;
     EXPECT_EQ(JpegIndexFile(file).size(), 18U) << byte;
   }

@@ -1,6 +1,6 @@
 // tests/data/layouts.h
 //
-// Folders as people have them, and what the report of found data says of each. In the order in which they come to mind.
+// Folders as people have them, and the report about each.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace ridgeline::data::testing {
 
 struct Layouts {
   const char* name;
-  std::vector<const char*> entries;  // as make() of what_a_folder_holds_test.cpp reads them
-  std::string said;                  // DIR stands for the folder
+  std::vector<const char*> entries;  // in the notation of make() in what_a_folder_holds_test.cpp
+  std::string said;                  // DIR is the folder
 };
 struct CaseLayout {
   const char* name;

@@ -11,7 +11,7 @@
 namespace ridgeline::data::testing {
 namespace {
 
-// Path below `dir` -> content.
+// Path below `dir` -> contents.
 std::map<std::string, std::string> tree(const std::string& dir) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
@@ -144,7 +144,7 @@ TEST(MakeTFRecord, LeavesNoShardsWhenItFailsOrIsStopped) {
   };
   EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out", {.train_shards = 8, .progress = stop}), "stopped");
   EXPECT_TRUE(std::filesystem::is_empty(dir / "out"));
-  // What a run that was killed left is in nobody's way.
+  // Files left by a killed run do not matter.
   write_bytes(dir / "out/.partial/train-00000-of-00008", "x", 1);
   make_tfrecord(dir / "from", dir / "out");
   EXPECT_EQ(tree(dir / "out").size(), 2u);

@@ -1,4 +1,4 @@
-// Where MindData's rules and ours are near each other and not the same.
+// Rules of MindData that are similar to ours, but not equal.
 #include <nlohmann/json.hpp>
 
 #include "helpers.h"
@@ -14,7 +14,7 @@ const MindDataOptions kPillowFilters{.pixels = MindDataPixels::pillow};
 
 Dataset folder_of_rules(const std::string& dir) { return ImageFolder(dir, {.recursive = false}); }
 
-// MindData: the longer side is cut off, here it is rounded as torchvision does unless size_rule says otherwise.
+// MindData truncates the longer side; here it is rounded as in torchvision, unless size_rule says otherwise.
 TEST(MindDataRules, ReadsResizeOfOneNumberByMindDatasRule) {
   const DataGraph square = folder_of_rules("d").map(Resize({224, 224})).graph();
   json tree = json::parse(to_minddata_json(square, -1, kPillowFilters));

@@ -1,4 +1,4 @@
-// MindData's serialised trees, both ways.
+// Reading and writing MindData's JSON format.
 #include "ridgeline/data/minddata/json.h"
 
 #include <map>
@@ -17,10 +17,10 @@ const MindDataOptions kPillow{.pixels = MindDataPixels::pillow};
 
 Transform decode() { return {"decode", {}, ""}; }
 
-// Class folders as MindData reads them: files right in a class folder.
+// Class folders as MindData reads them: files directly in a class folder.
 Dataset folder_at(const std::string& dir) { return ImageFolder(dir, {.recursive = false}); }
 
-// The sample of the talk on MindData's architecture: Repeat over an ImageFolder with weights, under two maps.
+// The example of the talk on MindData's architecture: Repeat over an ImageFolder with weights, below two maps.
 Dataset sample_of_the_talk() {
   return folder_at("./data/dataset/testPK/data")
       .sample(SequentialSampler())
@@ -31,7 +31,7 @@ Dataset sample_of_the_talk() {
       .batch(2);
 }
 
-// What the talk shows, in the keys and the order of its slide, and around it what MindData wrote in those releases.
+// The JSON of the slide, with the keys that MindData wrote in those releases.
 constexpr const char* kTalk = R"({
   "batch_size": 2,
   "children": [
@@ -146,14 +146,14 @@ TEST(MindDataJson, WritesTheSampleOfTheTalkFieldForField) {
 TEST(MindDataJson, ReadsTheSampleOfTheTalk) {
   const DataGraph graph = from_minddata_json(kTalk, kPillow);
   EXPECT_TRUE(graph == sample_of_the_talk().graph()) << to_json(graph, 1);
-  // Today's releases write two keys more.
+  // Today's releases write two more keys.
   json now = json::parse(to_minddata_json(graph, -1, kPillow));
   const json& folder = now["children"][0]["children"][0]["children"][0]["children"][0];
   EXPECT_EQ(folder["connector_queue_size"], 16);
   EXPECT_EQ(folder["recursive"], false);
 }
 
-// ---- a table of all that can be written
+// ---- a table of everything that can be written
 
 struct Files {
   TempDir dir;
@@ -274,7 +274,7 @@ TEST(MindDataJson, GivesTheSameGraphAndSamplesBack) {
     EXPECT_EQ(to_minddata_json(back.graph(), -1, kPillow), text);
     Iterator a(data, {.epochs = 2, .pull = true}), b(back, {.epochs = 2, .pull = true});
     EXPECT_EQ(digest(a), digest(b));
-    // Read by the form of 2021 as well.
+    // Can also be read in the format of 2021.
     const Dataset old(from_minddata_json(
         to_minddata_json(data.graph(), 1, {.pixels = MindDataPixels::pillow, .release = MindDataRelease::r1_3}),
         kPillow));
@@ -282,7 +282,7 @@ TEST(MindDataJson, GivesTheSameGraphAndSamplesBack) {
   }
   for (const auto* forms : {&minddata_nodes(), &minddata_samplers(), &minddata_operations()}) {
     for (const MindDataForm& form : *forms) {
-      if (form.name == "RandomCropDecodeResize") continue;  // read, but written as two operations
+      if (form.name == "RandomCropDecodeResize") continue;  // can be read, but is written as two operations
       EXPECT_NE(all.find('"' + form.name + '"'), std::string::npos) << "write a " << form.name << " in this test";
     }
   }
@@ -291,7 +291,7 @@ TEST(MindDataJson, GivesTheSameGraphAndSamplesBack) {
 TEST(MindDataJson, GivesAnEqualGraphWhereDecodeIsWrittenOut) {
   const Files files;
   for (const auto& [name, data] : writable(files)) {
-    // Joins number their nodes in another order; a sampler that takes all is left out; boxes are TFRecord's.
+    // Joins number their nodes in another order; a sampler that takes all rows is left out; boxes come from TFRecords.
     if (name.starts_with("concat") || name == "zip" || name == "distributed in order") continue;
     SCOPED_TRACE(name);
     const DataGraph back = from_minddata_json(to_minddata_json(data.graph(), -1, kPillow), kPillow);
@@ -307,7 +307,7 @@ TEST(MindDataJson, ScalesMeanAndDeviationBothWays) {
   EXPECT_EQ(params["mean"], json({0.485 * 255, 0.456 * 255, 0.406 * 255}));
   const DataGraph back = from_minddata_json(tree.dump(), kPillow);
   EXPECT_EQ(back.output().operations[2].args, graph.output().operations[1].args);
-  // MindData itself writes floats: 123.675 as 123.67500305175781.
+  // MindData writes floats: 123.675 as 123.67500305175781.
   json floats = tree;
   for (const char* key : {"mean", "std"}) {
     for (json& v : floats["operations"][2]["tensor_op_params"][key]) v = static_cast<double>(v.get<float>());

@@ -7,7 +7,7 @@
 namespace ridgeline::data::testing {
 namespace {
 
-// The source records of one epoch, as the order says.
+// The source records of one epoch in order.
 std::vector<std::uint64_t> records(const Dataset& dataset, std::uint64_t epoch, std::int64_t most = -1) {
   const Pipeline pipeline(dataset, {});
   std::vector<std::uint64_t> out;

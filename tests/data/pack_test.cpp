@@ -1,4 +1,4 @@
-// Real records, made by other programs.
+// Real records written by other programs.
 #include <map>
 #include <sstream>
 
@@ -16,7 +16,7 @@ struct StoredRow {
   std::int64_t label = 0, boxes = 0, image_bytes = 0;
 };
 
-// The catalogue's rows of files whose name starts so, in its order.
+// The rows of the catalogue for files whose names start with this, in order.
 std::vector<StoredRow> catalogue(const std::string& prefix) {
   std::istringstream text(read_file(pack() + "/CATALOG-tfrecord.tsv"));
   std::vector<StoredRow> rows;
@@ -93,7 +93,7 @@ TEST(Pack, RecordsThatCallThemImageAndLabelAreRead) {
 TEST(Pack, CompressedFilesGiveTheRecordsOfThePlainOne) {
   REQUIRE_PACK();
   const std::string stem = pack() + "/tfrecord/mindspore-gz-zlib/test1.data";
-  // Their records are not images: what counts is that all three are opened and refused at the same record.
+  // Their records are not images; what matters is that all three are opened and refused at the same record.
   for (const char* tail : {"", ".gz", ".zlib"}) {
     const Dataset data = TFRecord(stem + tail, {.label_base = LabelBase::zero});
     EXPECT_EQ(data.size(), 10);
@@ -114,7 +114,7 @@ TEST(Pack, MnistIdxIsReadWithItsLabels) {
   EXPECT_EQ(to_string(data.columns()), "image u8[28,28,1], label i32[]");
   Iterator it(data.map(Resize({32, 32}), Normalize({0.1307}, {0.3081})).batch(4), {.pull = true});
   const auto batch = it.next();
-  const std::vector<std::int32_t> first{7, 2, 1, 0};  // of the test set, as everyone's tutorial shows
+  const std::vector<std::int32_t> first{7, 2, 1, 0};  // of the test set, as in many tutorials
   for (int i = 0; i < 4; ++i) EXPECT_EQ(batch->label().data<std::int32_t>()[i], first[static_cast<std::size_t>(i)]);
   EXPECT_FLOAT_EQ(batch->image().data<float>()[0], static_cast<float>(-0.1307 / 0.3081));
 }

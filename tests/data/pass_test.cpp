@@ -1,4 +1,4 @@
-// Each pass before and after, and the samples unchanged with every pass left out.
+// Each pass before and after, and samples that do not change if any pass is left out.
 #include "ridgeline/data/pass/passes.h"
 
 #include "helpers.h"
@@ -105,14 +105,14 @@ TEST(FuseWrite, TakesAChangeOfLayoutAtTheEnd) {
   EXPECT_EQ(to_string(schema_of(fused)), to_string(schema_of(data.graph())));
   EXPECT_EQ(to_string(schema_of(fused)), "image f32[3,8,8], label i32[]");
   EXPECT_EQ(shape_of(fuse_write(kFolder.map(Resize({8, 8}), HWC2CHW()).graph())), "image_folder | map(resize, write)");
-  // One in the middle stays, with what lies before it.
+  // One in the middle stays, with everything before it.
   const Dataset middle = kFolder.map(Resize({8, 8}), Normalize::imagenet(), HWC2CHW(), TypeCast(DType::bf16));
   EXPECT_EQ(shape_of(fuse_write(middle.graph())), "image_folder | map(resize, normalize, hwc_to_chw, type_cast)");
 }
 
 bool is_f32(const Tensor& image) { return image.dtype() == DType::f32; }
 
-// A filter by the image: only what it gets tells whether a pass brought something past it.
+// A filter by the image: its input tells whether a pass moved a transform past it.
 Filter by_f32_images() {
   static const bool registered = [] {
     register_predicate("f32_images", is_f32);
@@ -129,7 +129,7 @@ TEST(FuseWrite, StopsAtAFilterThatLooksAtTheImage) {
             "in_memory | map(resize, random_horizontal_flip, normalize) | filter | map(write) | batch");
   Iterator reference(data, {.pull = true, .disabled_passes = {"fuse_write"}}), it(data, {.pull = true});
   EXPECT_EQ(digest(it), digest(reference));
-  // By the label it does not matter.
+  // For a filter by the label it does not matter.
   EXPECT_EQ(shape_of(fuse_write(mapped.filter(compare("label", "less", 3)).map(HWC2CHW()).batch(4).graph())),
             "in_memory | map(resize) | filter | map(write) | batch");
   for (const Dataset& raw : {data, mapped.filter(by_f32_images()).batch(4)})
@@ -214,7 +214,7 @@ TEST(WriteSlots, MarksTheLastMapOfEveryColumnOfFixedSize) {
   EXPECT_EQ(after(sized.rename({"image"}, {"pixels"}).project({"pixels"}).batch(2)), Ids{"map_1"});
   EXPECT_EQ(after(sized.project({"label"}).batch(2)), Ids{});
   EXPECT_EQ(after(kFolder.map(Resize(8)).batch(2, {.pad = true})), Ids{});  // the widths differ
-  EXPECT_EQ(after(sized), Ids{});                                           // no batch
+  EXPECT_EQ(after(sized), Ids{});                                           // no batch node
   EXPECT_EQ(after(concat({sized, kFolder.map(Resize({8, 8}))}).batch(2)), (Ids{"map_1", "map_2"}));
   // Both inputs of zip read the map, which keeps its row for them.
   EXPECT_EQ(after(zip({sized.project({"image"}), sized.project({"label"})}).batch(2)), Ids{});
@@ -250,7 +250,7 @@ TEST(PlanMemory, SaysHowManyBatchesFit) {
   EXPECT_EQ(slots({.memory_limit = 4 * bytes - 1}), 3);
   EXPECT_EQ(slots({.memory_limit = 3 * bytes, .slots = 2}), 2);
   EXPECT_EQ(slots({.slots = 20}), 20);
-  // Two batches are planned however large they are, six where memory allows, unless somebody says otherwise.
+  // Two batches are planned whatever their size, six if memory allows, unless a limit is given.
   const Dataset large = kFolder.map(Resize({1024, 1024})).batch(200);
   const std::int64_t fit = available_memory() / 16 / (std::int64_t{200} * 1024 * 1024 * 3);
   const std::int64_t planned = hint(plan_memory(large.graph()), "slots");
@@ -274,10 +274,10 @@ TEST(ChooseWorkers, GoesByTheCostOfARowAndThePiecesOfWork) {
   const auto plan = [](const Dataset& data) { return choose_workers(plan_memory(resolve_schema(data.graph()))); };
   const DataGraph cheap = plan(rows_in_memory(100).batch(10));
   EXPECT_EQ(hint(cheap, "rows_at_once"), 64);
-  EXPECT_EQ(hint(cheap, "workers"), std::min(8, available_cores()));  // a batch is one piece
+  EXPECT_EQ(hint(cheap, "workers"), std::min(8, available_cores()));  // a batch is one piece of work
   EXPECT_EQ(hint(plan(rows_in_memory(100).batch(10).with_hints({.slots = 1})), "workers"), 1);
   EXPECT_EQ(hint(plan(rows_in_memory(100).batch(10).with_hints({.workers = 7, .slots = 1})), "workers"), 7);
-  // A decode is expensive however small its result, and so is a large result.
+  // A decode is expensive even if its result is small, and so is a large result.
   for (const Dataset& costly :
        {kFolder.map(Resize({4, 4})).batch(100), rows_in_memory(3).map(Resize({64, 64})).batch(2),
         rows_in_memory(3).map_columns({"label"}, {Function("of_pass_test")}).batch(2)})
@@ -399,7 +399,7 @@ TEST(Prepare, GivesTheSameSamplesWithAnyPassLeftOut) {
   const Dataset boxed =
       InMemory({{"image", images}, {"boxes", boxes}, {"label", Tensor::zeros(DType::i32, Shape{16})}});
   const std::vector<Dataset> all{
-      boxed.map(RandomResizedCrop(8)).project({"image", "label"}).batch(2),  // boxes steer the crop
+      boxed.map(RandomResizedCrop(8)).project({"image", "label"}).batch(2),  // boxes guide the crop
       boxed.map(ClipBoxes()).project({"label", "image"}).batch(3),
       folder.repeat(1)
           .map(RandomResizedCrop(16))

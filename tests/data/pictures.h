@@ -1,6 +1,6 @@
 // tests/data/pictures.h
 //
-// Pictures in files, and what a chain of transforms makes of one of them.
+// Images in files, and the result of a chain of transforms on one of them.
 #pragma once
 
 #include "helpers.h"
@@ -9,7 +9,7 @@
 
 namespace ridgeline::data::testing {
 
-// One folder of six pictures, decoded whole.
+// A folder of six images, decoded completely.
 struct Pictures {
   TempDir dir;
   std::string folder = write_folders(dir / "train", 1, 6);
@@ -17,7 +17,7 @@ struct Pictures {
     const std::string bytes = read_file(folder + "/class_a/" + std::to_string(100 + i) + ".jpg");
     return image::decode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
   }
-  // The draws of the op of that name for picture `i`.
+  // The random draws of the op of that name for image `i`.
   static SampleRandom draws(const char* name, std::uint64_t i, std::uint64_t epoch = 0) {
     return {philox_key(3, name), epoch, i};
   }

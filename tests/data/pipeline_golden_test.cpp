@@ -1,7 +1,6 @@
-// pipeline_golden.txt: for each pipeline its graph, what each pass makes of it, the hash that states carry, and a
-// digest of two epochs of its batches. A change of any of them is a change of behaviour: of saved graphs, of states
-// that runs are resumed from, or of samples. Where the text differs, what is true now is written beside the other
-// temporary files, and the message says where.
+// pipeline_golden.txt: for each pipeline its graph, the result of each pass, the hash in its states, and a digest of
+// two epochs of batches. A change of any of them changes behaviour: saved graphs, states from which runs resume, or
+// samples. If the text differs, the new text is written to a temporary file, which the message names.
 #include <fmt/format.h>
 
 #include <functional>
@@ -22,7 +21,7 @@ namespace {
 
 constexpr std::string_view kTitle = "pipeline ";
 
-// What stands under each title.
+// The text below each title.
 std::map<std::string, std::string> golden() {
   std::ifstream file(ridgeline::testing::source_directory() + "/tests/data/pipeline_golden.txt");
   std::map<std::string, std::string> texts;
@@ -34,14 +33,13 @@ std::map<std::string, std::string> golden() {
   return texts;
 }
 
-// The folder of a run is not part of what a pipeline is.
+// The folder of a run is not part of a pipeline.
 std::string without(std::string text, const std::string& folder) {
   for (std::size_t at = 0; (at = text.find(folder, at)) != std::string::npos;) text.replace(at, folder.size(), "DIR");
   return text;
 }
 
-// A line a node: its id, its kind and what it reads, its arguments, and what else is known of it. A line more for each
-// of its operations.
+// One line per node: id, kind, inputs, arguments and hints. One more line per operation.
 std::vector<std::string> nodes_of(const std::string& graph) {
   nlohmann::json json = nlohmann::json::parse(graph);
   std::vector<std::string> lines;
@@ -69,7 +67,7 @@ std::vector<std::string> nodes_of(const std::string& graph) {
   return lines;
 }
 
-// The lines that are not among those of `others`.
+// The lines that are not among `others`.
 std::string apart_from(const std::vector<std::string>& lines, const std::vector<std::string>& others, char mark) {
   std::string text;
   for (const std::string& line : lines) {
@@ -247,7 +245,7 @@ TEST(PipelineGolden, EveryPipelineIsWhatItWas) {
   const Dataset folder = ImageFolder(files.folder).with_seed(11);
   for (const auto& [name, transform] : transforms()) look(name, folder.map(transform).batch(4, {.pad = true}));
 
-  // Chains that the passes rewrite, and the border to the consumer.
+  // Chains that passes rewrite, and the boundary to the consumer.
   const Dataset standard =
       folder.shuffle().map(RandomResizedCrop(16), RandomHorizontalFlip(), Normalize::imagenet()).batch(5);
   look("training", standard);

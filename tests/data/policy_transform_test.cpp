@@ -1,4 +1,4 @@
-// The automatic policies against the functions of image/, and transforms made of others.
+// The augmentation policies against the functions of image/, and transforms made of other transforms.
 #include "pictures.h"
 #include "ridgeline/image/augment/policy.h"
 #include "ridgeline/image/augment/tone.h"
@@ -44,7 +44,7 @@ TEST(NestedTransforms, ComposeIsItsOperations) {
     EXPECT_EQ(
         digest(pictures.through({Compose({Compose({operations[0], operations[1]}), operations[2]}), operations[3]}, i)),
         plain);
-    // As a branch it stays what it is.
+    // As a branch it stays unchanged.
     EXPECT_EQ(digest(pictures.through({RandomChoice({Compose(operations)})}, i)), plain);
   }
 }
@@ -82,7 +82,7 @@ TEST(NestedTransforms, BranchesOfDifferentSizesVary) {
   EXPECT_EQ(to_string(rows.map(RandomApply({Pad({1})})).columns()), "image u8[?,?,3], label i32[]");
   Iterator it(rows.map(RandomApply({Pad({1})})).batch(40, {.pad = true}), {.pull = true});
   EXPECT_EQ(it.next()->column("image").shape(), (Shape{40, 6, 8, 3}));
-  // Without a common size the last one to write cannot do so in the batch; with one it can.
+  // Without a common size, the last transform cannot write into the batch; with one it can.
   Iterator same(rows.map(RandomChoice({Compose({Pad({1}), CenterCrop({3, 3}), Invert()}), Resize({3, 3})})).batch(40),
                 {.pull = true});
   Iterator workers(

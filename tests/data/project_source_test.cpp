@@ -27,7 +27,7 @@ TEST(ProjectSource, LetsTheSourceGiveFewerColumns) {
   EXPECT_EQ(ops_of(graph), "in_memory | shuffle | map | batch");
   EXPECT_EQ(arg<Tensors>(graph.nodes[0].args, "columns").size(), 2u);
   EXPECT_EQ(to_string(schema_of(graph)), "b i64[2], c i32[2], mask u8[2]");
-  graph = after(data.project({"c", "a"}));  // stays for the order
+  graph = after(data.project({"c", "a"}));  // needed for the order
   EXPECT_EQ(ops_of(graph), "in_memory | project");
   EXPECT_EQ(to_string(schema_of(graph)), "c i32[], a i32[]");
   EXPECT_EQ(arg<Tensors>(graph.nodes[0].args, "columns").size(), 2u);
@@ -38,7 +38,7 @@ TEST(ProjectSource, LeavesAloneWhatLooksAtOtherColumns) {
   for (const Dataset& kept :
        {data.filter(compare("a", "less", 3)).project({"b"}),
         data.map_columns({"a"}, {TypeCast(DType::i64)}).project({"b"}), data.rename({"a"}, {"x"}).project({"b"}),
-        zip({data.project({"a"}), data.project({"b"})}),  // two read the source
+        zip({data.project({"a"}), data.project({"b"})}),  // two nodes read the source
         ImageFolder("folder").project({"label"})}) {
     EXPECT_TRUE(project_source(kept.graph()) == kept.graph()) << kept.to_json(1);
   }
@@ -51,7 +51,7 @@ TEST(ProjectSource, KeepsTheSamples) {
   for (const Dataset& projected : {data.shuffle().project({"b", "c"}).batch(2), data.project({"c", "a"}).batch(2)}) {
     Iterator whole(projected, {.pull = true, .disabled_passes = {"project_source"}}), less(projected, {.pull = true});
     EXPECT_EQ(digest(less), digest(whole));
-    Iterator again(data.batch(3), {.pull = true});  // shares nothing that the pass made
+    Iterator again(data.batch(3), {.pull = true});  // shares nothing that the pass created
     EXPECT_EQ(again.next()->column("a").data<std::int32_t>()[2], 3);
   }
 }
@@ -73,7 +73,8 @@ TEST(ProjectSource, KnowsTheLabelOfExamplesByItsStoredName) {
     Iterator whole(projected.batch(4), {.pull = true, .disabled_passes = {"project_source"}});
     Iterator less(projected.batch(4), {.pull = true});
     EXPECT_EQ(digest(less), digest(whole));
-    EXPECT_NO_THROW(Dataset(prepare(projected.batch(4).graph(), false)));  // what the pass makes is a graph like others
+    EXPECT_NO_THROW(
+        Dataset(prepare(projected.batch(4).graph(), false)));  // the result of the pass is an ordinary graph
   }
   DataGraph graph = project_source(data.project({"label"}).graph());
   EXPECT_EQ(ops_of(graph), "example");
@@ -86,7 +87,7 @@ TEST(ProjectSource, KnowsTheLabelOfExamplesByItsStoredName) {
 TEST(ProjectSource, OpensTheFilesOfExamplesOnce) {
   const TempDir dir;
   const Dataset data = Examples({write_examples(dir / "a")}, {.label = "image/class/label"}).project({"x"}).batch(2);
-  std::filesystem::remove(dir / "a");  // the graph has it open, to know its columns
+  std::filesystem::remove(dir / "a");  // the graph keeps it open, to know its columns
   Iterator it(data, {.pull = true});
   EXPECT_EQ(it.next()->column("x").data<float>()[1], 1);
 }

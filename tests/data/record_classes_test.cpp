@@ -1,4 +1,4 @@
-// How many classes the labels of records speak of, and what the records call them.
+// The number of classes in the labels of records, and their names.
 #include "ridgeline/data/standard/record_classes.h"
 
 #include "helpers.h"
@@ -47,7 +47,7 @@ TEST(RecordClasses, HaveNoNameWhereRecordsGiveNoneOrSeveral) {
   EXPECT_EQ(find_record_classes({dir / "none"}, 0).count, 5);
   const Names several{write_records(dir / "a", {{0, "cat"}, {1, "dog"}}), write_records(dir / "b", {{0, "lynx"}})};
   EXPECT_EQ(find_record_classes(several, 0).names, (Names{"", "dog"}));
-  // Texts that are the synsets are said once; synsets alone are the names.
+  // Texts equal to the synsets are printed once; synsets without texts are the names.
   EXPECT_TRUE(find_record_classes({write_records(dir / "c", {{0, "x", "x"}})}, 0).ids.empty());
   EXPECT_EQ(find_record_classes({write_records(dir / "d", {{0, "", "n1"}})}, 0).names, (Names{"n1"}));
 }
@@ -56,10 +56,10 @@ TEST(RecordClasses, AreNotTakenFromDamagedRecords) {
   const TempDir dir;
   const std::string path = write_records(dir / "a", {{0, "cat"}, {77777, "noise"}, {1, "dog"}});
   std::string bytes = read_file(path);
-  bytes[bytes.find("noise")] = 'N';  // its checksum no longer holds
+  bytes[bytes.find("noise")] = 'N';  // its checksum is wrong
   write_file_atomically(path, bytes);
   EXPECT_EQ(find_record_classes({path}, 0).names, (Names{"cat", "dog"}));
-  // Labels below the base and beyond any number of classes are skipped.
+  // Labels below the base and above any number of classes are ignored.
   EXPECT_EQ(find_record_classes({write_records(dir / "b", {{0}, {2}, {std::int64_t{1} << 40}})}, 1).count, 2);
 }
 

@@ -1,4 +1,4 @@
-// Filters and buckets look at rows on all workers, and give what one thread would give.
+// Filters and buckets read rows on all workers and give the result of one thread.
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -8,7 +8,7 @@
 namespace ridgeline::data::testing {
 namespace {
 
-// Calls wait until two of them run at one time.
+// Calls wait until two of them run at the same time.
 class Meeting {
  public:
   void come() {
@@ -18,7 +18,7 @@ class Meeting {
     changed_.wait_for(lock, std::chrono::minutes(1), [&] { return met_; });
     --inside_;
   }
-  // Whether two met since the last question.
+  // Whether two calls ran at the same time since the last question.
   bool met() {
     const std::lock_guard lock(mutex_);
     return std::exchange(met_, false);

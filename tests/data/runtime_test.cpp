@@ -1,4 +1,4 @@
-// What a run delivers must not depend on how it is run.
+// The result of a run does not depend on how it is executed.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ Dataset training(const std::string& dir) {
 
 TEST(Runtime, ThreeEpochsAreEqualForEveryNumberOfWorkersAndSlotsAndInPullMode) {
   const TempDir dir;
-  const Dataset data = training(write_folders(dir / "train", 3, 9));  // 27 samples: the last batch is short
+  const Dataset data = training(write_folders(dir / "train", 3, 9));  // 27 samples: the last batch is incomplete
   Iterator reference(data, {.epochs = 3, .pull = true});
   EXPECT_EQ(reference.workers(), 0);
   const std::uint64_t expected = digest(reference);
@@ -44,7 +44,7 @@ TEST(Runtime, ThreeEpochsAreEqualForEveryNumberOfWorkersAndSlotsAndInPullMode) {
   EXPECT_NE(digest(other), expected);
 }
 
-// Graphs with every kind of node: none of them may notice workers, slots, or that workers come and go.
+// Graphs with every kind of node: workers, slots, and changes of the number of workers must have no effect.
 TEST(Runtime, EveryKindOfNodeIsIndependentOfWorkersAndTuning) {
   const TempDir dir;
   const Dataset folder = ImageFolder(write_folders(dir / "train", 3, 7));
@@ -101,7 +101,7 @@ TEST(Runtime, IndicesOfJpegsChangeNoPixelWhateverTheirMemory) {
   EXPECT_EQ(once.stats().jpeg_indices, 0);
 }
 
-// Indices that a run of three epochs keeps, and the digest of its batches.
+// The indices that a run of three epochs stores, and the digest of its batches.
 std::pair<std::int64_t, std::uint64_t> indices_of(const Dataset& data, std::int64_t memory = -1) {
   Iterator it(data, {.workers = 2, .epochs = 3, .jpeg_index_memory = memory});
   const std::uint64_t of_batches = digest(it);
@@ -367,14 +367,14 @@ TEST(Runtime, TheTunerLeavesNoSlotUnusedThatTheConsumerNeeds) {
   ASSERT_EQ(it.slots(), 8);
   std::vector<Batch> kept;
   for (std::uint64_t i = 0; i < 8; ++i) {
-    // Until the workers rest: of the three batches that they may prepare, as many as there are slots.
+    // Waits until the workers are idle: they may prepare three batches, as there are slots.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     kept.push_back(std::move(*it.next()));
     EXPECT_EQ(kept.back().index(), i);
   }
 }
 
-// A limit on addresses leaves room for some stacks only; sanitizers need addresses of their own.
+// A limit on address space leaves room for only some stacks; sanitizers need address space themselves.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Runtime, WorkersThatCannotBeStartedAreAnError) {
   const auto start = [] {

@@ -1,4 +1,4 @@
-// Samplers: what they choose, and that every position is answered by itself.
+// Samplers: which rows they choose, and that every position can be computed separately.
 #include <map>
 #include <set>
 
@@ -52,7 +52,7 @@ TEST(Samplers, WeightsAreTheProbabilities) {
   EXPECT_NEAR(counts[1], 2000, 5 * 42.4);
   EXPECT_NEAR(counts[2], 4000, 5 * 56.6);
   EXPECT_NEAR(counts[3], 14000, 5 * 64.8);
-  // Without replacement: the first draw of each epoch follows the weights, later ones are different rows.
+  // Without replacement: the first draw of each epoch follows the weights, later draws give different rows.
   const V epochs = records(data.sample(WeightedRandomSampler({0, 1, 2, 7}, {.replacement = false})), 4000);
   ASSERT_EQ(epochs.size(), 12000u);
   std::map<std::uint64_t, double> first;
@@ -93,7 +93,7 @@ TEST(Samplers, AboveAShardCountTheBatchesOfEveryRank) {
     }
     EXPECT_ERROR(part.sample(WeightedRandomSampler(weights[1 - rank])).batch(2).size(), "weights for");
   }
-  // The last row of the longer part, where the others have none.
+  // The last row of the longer shard, where the others have none.
   EXPECT_EQ(nine.shard(2, 0).sample(SequentialSampler(4)).batch(1, {.drop_remainder = true}).size(), 0);
   EXPECT_EQ(nine.shard(2, 0).sample(SubsetSampler({4})).batch(1, {.drop_remainder = true}).size(), 1);
 }
@@ -162,7 +162,7 @@ TEST(BufferShuffle, IsAPermutationThatStaysNear) {
   EXPECT_EQ(records(rows_in_memory(3).shuffle({.buffer = 100})).size(), 3u);
 }
 
-// Every position of every sampler after a restore equals that of the whole run.
+// After a restore, every position of every sampler equals that of the uninterrupted run.
 TEST(Samplers, EveryOneIsRestorableAtEveryBatch) {
   Tensor labels(DType::i32, Shape{24});
   for (int i = 0; i < 24; ++i) labels.data<std::int32_t>()[i] = i % 4;

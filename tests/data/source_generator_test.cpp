@@ -1,4 +1,4 @@
-// Rows from the user's own code, by index and one after the other.
+// Rows from user code, by index and as a stream.
 #include <atomic>
 #include <thread>
 
@@ -19,7 +19,7 @@ std::vector<Tensor> row(std::int64_t i) {
   return {n, list, Tensor::strings({"row " + std::to_string(i)})};
 }
 
-// What a stream does, counted.
+// Counts what a stream does.
 struct Life {
   std::atomic<int> opened{0}, open_now{0}, rows{0};
 };
@@ -91,7 +91,7 @@ TEST(Streams, OneReaderGoesThroughEachEpochOnce) {
   }
 }
 
-// A row is looked at before it is made.
+// A row is examined before it is made.
 TEST(Streams, AFilterAndABucketAskForNoRowTwice) {
   const auto life = std::make_shared<Life>();
   register_stream("tested", stream(life, 60, 60, 24));
@@ -158,7 +158,7 @@ TEST(Streams, AnEarlyEndIsTheErrorOfTheFirstMissingRow) {
 TEST(Streams, WhatTheUsersCodeThrowsIsTheErrorOfTheRow) {
   register_stream("torn", stream(std::make_shared<Life>(), 10, 10, 100, 4));
   EXPECT_EQ(run_error(FromStream("torn"), 4), "[stream] torn: row 4: the generator threw: the tape tore");
-  // The row behind it is not given out in its place.
+  // The row after it is not delivered in its place.
   const Dataset one = FromStream("torn").batch(1, {.pad = true});
   for (int i = 0; i < 2; ++i) EXPECT_ERROR(replay(one, 0, 4), "row 4: the generator threw");
   EXPECT_EQ(static_cast<int>(replay(one, 0, 3).column("n").at(0)), 3);

@@ -1,4 +1,4 @@
-// Getters answer without a run, and without the files where the arguments tell enough.
+// Getters work without a run, and without opening files if the arguments are sufficient.
 #include "ridgeline/data/ir/generators.h"
 #include "source_rules.h"
 
@@ -47,7 +47,7 @@ TEST(SourceGetters, ColumnsAndClassesComeFromTheArgumentsAlone) {
     }
     EXPECT_NO_THROW(data.class_names());
     EXPECT_NO_THROW(data.class_indexing());
-    // Files by name are counted without a look at them.
+    // Files given by name are counted without opening them.
     if (one.data.graph().output().op != "files") {
       EXPECT_ERROR(data.size(), kAbsent);
     }

@@ -5,7 +5,7 @@
 namespace ridgeline::data::testing {
 namespace {
 
-// Manifests beside class folders, in the folders' order.
+// Manifests next to class folders, in the order of the folders.
 void write_manifests(const TempDir& dir, const Dataset& folders) {
   std::string csv = "file,label,weight\n", json;
   for (std::int64_t i = 0; i < folders.size(); ++i) {
@@ -43,7 +43,7 @@ TEST(ManifestSources, FilesCsvAndJsonLinesGiveTheImagesOfTheFolders) {
                                                        {"label", DType::i32, Shape{}},
                                                        {"weight", DType::f64, Shape{}}}));
 
-  // The pictures go through transforms like the folders'.
+  // Their images go through transforms like those of folders.
   Iterator a(folders.map(RandomResizedCrop(16)).batch(4), {.pull = true});
   Iterator b(csv.map(RandomResizedCrop(16)).project({"image", "label"}).batch(4), {.pull = true});
   const auto first = a.next(), second = b.next();
@@ -118,7 +118,7 @@ TEST(ManifestSources, ABadRowIsTheErrorOfItsOwnRow) {
             "[files] " + (dir / "a.jpg") + ": cannot open " + (dir / "a.jpg") + ": No such file or directory");
 }
 
-// As samplers that choose by class do.
+// For samplers that choose by class.
 TEST(ManifestSources, LabelsAreReadWithoutTheImages) {
   const TempDir dir;
   write_text(dir / "a.csv", "file,label\nno.jpg,1\nno.jpg,0\nno.jpg,1\n");

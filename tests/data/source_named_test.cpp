@@ -1,4 +1,4 @@
-// Data sets that have a name, each reader with files written here; MNIST and CIFAR-10 as they are published.
+// Standard data sets: each reader with files written here; MNIST and CIFAR-10 as published.
 #include "ridgeline/core/file.h"
 #include "ridgeline/image/png/png.h"
 #include "source_rules.h"
@@ -22,7 +22,7 @@ std::string write_jpeg(const std::string& path, int height, int width, std::uint
   return {jpeg.begin(), jpeg.end()};
 }
 
-// A variable of a MATLAB 5 file: doubles in a row.
+// A variable of a MATLAB 5 file: a row of doubles.
 std::string matlab_vector(std::string name, const std::vector<double>& values) {
   const auto length = static_cast<std::uint32_t>(name.size());
   name.resize((name.size() + 7) / 8 * 8);
@@ -54,7 +54,7 @@ TEST(NamedSets, ClassFoldersAreImageNets) {
 
 TEST(NamedSets, IdxFilesMayLieOnTheirSideAndCountFromOne) {
   const TempDir dir;
-  // Two letters of 2 x 3 pixels, stored column by column, with labels 1 and 26.
+  // Two letters of 2 x 3 pixels, stored by columns, with labels 1 and 26.
   write_text(dir / "emnist-letters-train-images-idx3-ubyte",
              big_endian(0x803) + big_endian(2) + big_endian(3) + big_endian(2) + "adbecfADBECF");
   write_text(dir / "emnist-letters-train-labels-idx1-ubyte", big_endian(0x801) + big_endian(2) + "\x01\x1a");
@@ -148,7 +148,7 @@ TEST(NamedSets, BoxesOfVocAndCocoAreFractions) {
   write_text(dir / "voc/Annotations/x.xml",
              "<annotation><size><width>40</width><height>80</height></size><object><name>dog</name>" + box +
                  "</object></annotation>");
-  // Without a size: the image tells.
+  // Without a size: taken from the image.
   write_text(dir / "voc/Annotations/y.xml", "<annotation><object><name>cat</name>" + box +
                                                 "</object><object><name>dog</name>" + box + "</object></annotation>");
   write_jpeg(dir / "voc/JPEGImages/x.jpg", 80, 40, 1);
@@ -202,7 +202,7 @@ TEST(NamedSets, MnistAsItIsPublished) {
   EXPECT_EQ(count, (std::vector<std::int64_t>{980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009}));
 }
 
-// Records in the binary layout, written from published lossless pixels, come back pixel by pixel.
+// Records in the binary layout, written from published lossless images, are read pixel by pixel.
 TEST(NamedSets, CifarTenFromLosslessPixels) {
   REQUIRE_PACK();
   const std::string folder = pack() + "/cifar10/lossless";

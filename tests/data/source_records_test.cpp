@@ -1,4 +1,4 @@
-// Files of many records: TFRecord, typed examples, tar, packed.
+// Files with many records: TFRecord, typed examples, tar, packed.
 #include <functional>
 #include <set>
 
@@ -12,7 +12,7 @@
 namespace ridgeline::data::testing {
 namespace {
 
-// `count` records from number `first` on: x floats, y i64, name text, and what TFRecord wants.
+// `count` records from number `first` on: x floats, y i64, name text, and the keys that TFRecord needs.
 void write_records(const std::string& path, int first, int count, Compression compression = Compression::none) {
   TFRecordWriter writer(path, compression);
   for (int i = first; i < first + count; ++i) {
@@ -53,7 +53,7 @@ TEST(RecordSources, TFRecordsAndExamplesKeepTheRules) {
   }
 }
 
-// A default that the schema file gives is a value of the rows.
+// A default in the schema file becomes a value of the rows.
 TEST(RecordSources, AnotherSchemaFileIsOtherRowsForTheCache) {
   const TempDir dir;
   write_records(dir / "a", 0, 3);
@@ -115,7 +115,7 @@ TEST(ShardingByFile, EveryFileBelongsToOnePart) {
   EXPECT_EQ(names.size(), 15u);
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 15u);
 
-  // The files of other parts are not opened.
+  // The files of other shards are not opened.
   write_text(dir / "a-1", "no records");
   const TFRecordOptions even{.label_base = LabelBase::one, .record_files = {.file_shards = 2, .file_shard = 0}};
   EXPECT_EQ(TFRecord(dir / "a-*", even).size(), 9);
@@ -137,7 +137,7 @@ TEST(ShardingByFile, APartCannotGoOnAsAnother) {
   it.next();
   EXPECT_ERROR(Iterator(part_of(4, 0), {.start = it.state()}), "belongs to another data graph");
   EXPECT_ERROR(Iterator(part_of(2, 1), {.start = it.state()}), "was saved with 8 records, the source has 12");
-  // Rows of all files, shared out by shard, go on with any number of ranks.
+  // Rows of all files, divided by shard, resume under any number of ranks.
   EXPECT_EQ(TFRecord(dir / "a-*").shuffle().shard(2, 0).batch(2).size(), 5);
   EXPECT_ERROR(part_of(5, 0).size(), "4 files cannot be shared out to 5 file_shards");
   EXPECT_ERROR(part_of(2, 2), "file_shard is 2, it must be below file_shards, which is 2");
@@ -273,7 +273,7 @@ TEST(RecordSources, AllTypesOfMindSporeArriveInBatches) {
   expect_rules(data, 12);
   Iterator it(data.batch(12), {.pull = true});
   const auto batch = it.next();
-  ASSERT_EQ(batch->columns().size(), 9u);  // and mask
+  ASSERT_EQ(batch->columns().size(), 9u);  // and the mask
   const auto ends = [](std::int64_t i, std::int64_t low, std::int64_t high) {
     return i == 0 ? low : i == 11 ? high : i;
   };

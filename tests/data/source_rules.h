@@ -1,6 +1,6 @@
 // tests/data/source_rules.h
 //
-// What every source must keep, and rows as values to compare.
+// Rules that every source must follow, and rows as comparable values.
 #pragma once
 
 #include <map>
@@ -39,8 +39,8 @@ inline std::uint64_t digest(const std::vector<Row>& rows, const std::vector<std:
   return seed;
 }
 
-// Size and records; the same batches from 1, 2 and 7 workers, after a resume and after a way through JSON; a shuffle
-// that is one.
+// Checks size and records; the same batches with 1, 2 and 7 workers, after a resume and after a conversion to JSON and
+// back; and that a shuffle is a permutation.
 inline void expect_rules(const Dataset& source, std::int64_t records) {
   EXPECT_EQ(source.size(), records);
   EXPECT_EQ(source.num_samples(), records);
@@ -69,12 +69,12 @@ inline void expect_rules(const Dataset& source, std::int64_t records) {
 
 inline std::uint64_t fingerprint(const Dataset& data) { return source_of(data.graph().output()).fingerprint(); }
 
-// The same file, an hour younger.
+// The same file with a modification time one hour later.
 inline void touch(const std::string& path) {
   std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::hours(1));
 }
 
-// `make` opens the data anew; `change` changes it.
+// `make` opens the data again; `change` changes it.
 template <class Make, class Change>
 void expect_fingerprint_follows(Make&& make, Change&& change) {
   const std::uint64_t before = fingerprint(make());
@@ -83,7 +83,7 @@ void expect_fingerprint_follows(Make&& make, Change&& change) {
   EXPECT_NE(fingerprint(make()), before);
 }
 
-// The error of a run, which must be the same for every number of workers and come behind `batches` good ones.
+// The error of a run, which must be the same for every number of workers and come after `batches` good batches.
 inline std::string run_error(const Dataset& source, int batches) {
   std::string first;
   for (const int workers : {1, 2, 7}) {

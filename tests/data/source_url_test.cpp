@@ -16,7 +16,7 @@ namespace {
 
 using Fault = HttpServer::Fault;
 
-// Three archives of ten samples, on the disk and behind URLs.
+// Three archives of ten samples, on disk and at URLs.
 class TarUrls : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -81,7 +81,7 @@ TEST_F(TarUrls, ARunGoesOnInTheMiddleOfAnEpochFromTheOtherPlace) {
   const int before = server.requests();
   Iterator rest(batches(remote(server)), {.workers = 3, .epochs = 2, .start = first.state()});
   EXPECT_EQ(digests(rest), std::vector<std::uint64_t>(expected.begin() + 5, expected.end()));
-  // Nothing is read to get there: 3 archives opened (version, index, its end), and a request a sample.
+  // A jump to the middle reads nothing else: 3 archives opened (version, index, its end), and one request per sample.
   EXPECT_LE(server.requests() - before, 9 + 40 + 3);
 }
 
@@ -98,7 +98,7 @@ TEST_F(TarUrls, AFaultIsTheErrorOfItsSampleWithUrlByteStatusAndTries) {
                                      ": bytes 0 to 3076: status 503 (Service Unavailable), 3 tries");
 }
 
-// What a server does not give is no bad sample: skipped, it would be missing without anybody's wish.
+// A failing server is not a bad sample: if it were skipped, the sample would be missing unnoticed.
 TEST_F(TarUrls, AFaultOfTheNetworkEndsTheRunUnderAnyPolicyAndTheRunGoesOnLater) {
   std::atomic<bool> broken{false};
   HttpServer server(

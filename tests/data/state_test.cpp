@@ -15,7 +15,7 @@ Dataset training(const std::string& dir) {
 
 TEST(State, ResumesAtEveryBatchWithOtherWorkerCounts) {
   const TempDir dir;
-  const Dataset data = training(write_folders(dir / "train", 2, 9));  // 18 samples: 5 batches an epoch
+  const Dataset data = training(write_folders(dir / "train", 2, 9));  // 18 samples: 5 batches per epoch
   Iterator whole(data, {.epochs = 3, .pull = true});
   const std::vector<std::uint64_t> expected = digests(whole);
   ASSERT_EQ(expected.size(), 15u);
@@ -50,7 +50,7 @@ TEST(State, RestoreDiscardsWhatIsPreparedAndGoesOnFromTheFile) {
   b.next();
   b.restore(dir / "loader.state");
   EXPECT_EQ(digest(b), rest);
-  b.restore(dir / "loader.state");  // from the end, too
+  b.restore(dir / "loader.state");  // also from the end
   EXPECT_EQ(digest(b), rest);
 }
 
@@ -69,7 +69,7 @@ TEST(State, TakesTheSavedSeedUnlessTheCallerHasAnother) {
                "was saved with seed 77, this run has seed 78");
 }
 
-// How many rows pass depends on the seed: a position is looked at in the run that it belongs to.
+// The number of rows that pass depends on the seed, so a position is checked in the run to which it belongs.
 TEST(State, OfAnotherSeedIsCheckedAgainstItsOwnEpoch) {
   Tensor column(DType::i32, Shape{400});
   for (int i = 0; i < 400; ++i) column.data<std::int32_t>()[i] = i;

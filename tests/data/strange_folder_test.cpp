@@ -1,5 +1,5 @@
-// Folders with links that lead nowhere or back, FIFOs, and folders that are called like images: training and inspection
-// walk them alike.
+// Folders with dangling or circular links, FIFOs, and folders with names of images: training and inspection treat them
+// alike.
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -85,7 +85,7 @@ TEST(StrangeFolder, DeepFoldersNeedNoDescriptorEach) {
   fs::path at = dir.path();
   for (int i = 0; i < 300; ++i) at /= "d";
   fs::create_directories(at);
-  // With descriptors for ten folders more than are open now, all are listed.
+  // With file descriptors for only ten more folders, all are listed.
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const auto open_now = std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());

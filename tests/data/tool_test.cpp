@@ -1,5 +1,4 @@
-// The tools: the standard pipelines, bench, preview, pack. What lies in a directory and inspection have files of their
-// own.
+// The tools: standard pipelines, bench, preview, pack. Data directories and inspection have test files of their own.
 #include <algorithm>
 #include <atomic>
 
@@ -107,7 +106,7 @@ TEST(Bench, CountsWhatIsTimedAndWhatIsReal) {
   EXPECT_ERROR(bench(data.repeat(), {}), "no end");
   EXPECT_ERROR(bench(data, {.iterator = {.epochs = kForever}}), "--epochs=-1");
   EXPECT_ERROR(bench(training_pipeline(ImageFolder(folder), {.image_size = 16, .batch_size = 40}), {}), "no batch");
-  // Batches in another order, of which one is short: the samples to come are not counted, and need not be.
+  // Batches in another order, with an incomplete one: remaining samples are not counted.
   std::int64_t of = 0;
   const BenchOptions watched{.progress = [&](std::int64_t, std::int64_t total) { of = total; }};
   EXPECT_EQ(bench(data.shuffle(), watched).samples, 10);
@@ -188,7 +187,7 @@ TEST(Preview, ShowsTheSamplesOfThePlaceThatIsAskedFor) {
   EXPECT_TRUE(sheet.cells[1].caption.starts_with("#6 class_")) << sheet.cells[1].caption;
   EXPECT_EQ(preview(normalized, {.rows = 2, .columns = 2, .epoch = 3, .start = 5}).sheet, sheet.sheet);
   EXPECT_NE(preview(normalized, {.rows = 2, .columns = 2, .epoch = 4, .start = 5}).sheet, sheet.sheet);
-  // At the end of the epoch there are fewer.
+  // There are fewer at the end of the epoch.
   EXPECT_EQ(preview(normalized, {.rows = 2, .columns = 2, .start = 10}).cells.size(), 2u);
   EXPECT_ERROR(preview(normalized, {.start = 12}), "there is no sample 12");
   EXPECT_ERROR(preview(normalized, {.rows = 0}), "--rows=0");
@@ -225,7 +224,7 @@ TEST(Preview, RefusesASheetThatWouldBeTooLargeBeforeItIsMade) {
   const Dataset data = rows_in_memory(4000).map(Resize({300, 300}));
   EXPECT_ERROR(preview(data, {.rows = 1000, .columns = 1000}), "more than 2^28 pixels");
   EXPECT_ERROR(preview(data, {.rows = 1000, .columns = 4}), "more than 2^28 pixels");
-  // Only cells that there are samples for count.
+  // Only cells with samples count.
   EXPECT_EQ(preview(data.take(6), {.rows = 1000, .columns = 1000}).cells.size(), 6u);
 }
 
@@ -239,10 +238,10 @@ TEST(Caption, WritesWhatFitsAndMarksWhatDoesNot) {
   EXPECT_NE(drawn("abc1", 60), drawn("abc7", 60));
   EXPECT_EQ(drawn("abcdef", 18), drawn("ab~", 60));
   EXPECT_EQ(drawn("", 60), drawn("x", 4));
-  EXPECT_EQ(drawn("1", 60).row(1)[3 * 3], 255);  // the tip of the one, in its colour
+  EXPECT_EQ(drawn("1", 60).row(1)[3 * 3], 255);  // the tip of the one object, in its colour
   EXPECT_EQ(drawn("1", 60).row(1)[3 * 3 + 2], 9);
   image::Image small(3, 3, 3);
-  draw_text(small, -2, -2, 40, "8888", {1, 1, 1});  // cut off at the borders
+  draw_text(small, -2, -2, 40, "8888", {1, 1, 1});  // clipped at the borders
 }
 
 TEST(Pack, KeepsImagesLabelsAndNames) {

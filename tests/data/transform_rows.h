@@ -1,6 +1,6 @@
 // tests/data/transform_rows.h
 //
-// One row for every transform in the table: what the tests of all transforms need to know of it.
+// One row for every transform in the table, with what the tests of all transforms need.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,9 @@ namespace ridgeline::data::testing {
 
 struct TransformRow {
   std::string op;
-  Args args;  // every one another than its default
-  // As the front end makes it, for images; absent: it takes none, or not alone, or gives images of several sizes.
+  Args args;  // every argument differs from its default
+  // The transform as the front end makes it, for images; absent: it takes no images, or not only images, or its results
+  // differ in size.
   std::optional<Transform> run = {};
 };
 

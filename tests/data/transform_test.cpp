@@ -1,4 +1,4 @@
-// What each transform does to a picture, against the functions of image/ called one by one.
+// The result of each transform on an image, against the functions of image/ called one by one.
 #include "pictures.h"
 #include "ridgeline/image/augment/border.h"
 #include "ridgeline/image/geometry.h"

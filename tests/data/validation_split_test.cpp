@@ -1,4 +1,4 @@
-// Which images are held back for validation depends on what is in them, and on nothing else.
+// Which images are held out for validation depends only on their contents.
 #include "ridgeline/data/standard/validation_split.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ class SplitByContent : public ::testing::Test {
     fs::create_directories(folder);
     std::ofstream(folder + "/" + name + ".jpg", std::ios::binary) << content(seed);
   }
-  // The contents that are held back.
+  // The contents of the images that are held out.
   std::set<std::string> held_back(double share) const {
     const ClassFolders folders = list_class_folders(root_, image_extensions());
     std::set<std::string> held;

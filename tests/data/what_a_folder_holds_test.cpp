@@ -1,4 +1,5 @@
-// What is said of a folder, layout by layout: what is used for what, and what is not and why. And its parts, opened.
+// The report about a folder, layout by layout: what is used for which split, and what is not used and why. And its
+// splits, opened.
 #include <sys/stat.h>
 
 #include "helpers.h"
@@ -25,7 +26,7 @@ void write_shard(const std::string& path) {
 }
 
 // "a/1.jpg" and "a/notes.txt" are files, "a/" is a folder, "a -> b" a link, "a |" a FIFO, "!a" a file of records, "?a"
-// an empty one.
+// an empty file.
 void make(const std::string& dir, const std::string& entry) {
   if (const std::size_t link = entry.find(" -> "); link != std::string::npos) {
     const fs::path path = fs::path(dir) / entry.substr(0, link);
@@ -50,7 +51,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-// Everything that a report says, a line each; DIR stands for the folder.
+// All lines of a report; DIR is the folder.
 std::string said_of(const std::string& dir) {
   std::string text;
   const auto line = [&](const std::string& words) {
@@ -161,7 +162,7 @@ TEST(DataDir, TestStandsForAMissingVal) {
   EXPECT_EQ(dir_of(dir / "set", "Testing"), dir / "set/test");
   fs::rename(dir / "set/val", dir / "set/validation");
   EXPECT_EQ(dir_of(dir / "set", "val"), dir / "set/validation");
-  // Alone it is a part, among other class folders a class, and empty it is nothing.
+  // By itself it is a split, next to other class folders a class, and empty it is nothing.
   write_folders(dir / "alone/test", 2, 1);
   EXPECT_EQ(parts_in(dir / "alone"), (Names{"test: class folders"}));
   EXPECT_EQ(dir_of(dir / "alone", "val"), dir / "alone/test");
@@ -205,7 +206,7 @@ TEST(DataDir, LabelsGoByTheNamesOfTheClassesThatAreKnown) {
   const Tensor labels = rows.next()->label();
   EXPECT_EQ(std::vector<std::int32_t>(labels.data<std::int32_t>(), labels.data<std::int32_t>() + 4),
             (std::vector<std::int32_t>{0, 0, 3, 3}));
-  // The graph says the same without the listing.
+  // The graph gives the same without the listing.
   EXPECT_EQ(Dataset::from_json(val.to_json()).class_indexing(), val.class_indexing());
   EXPECT_EQ(Dataset::from_json(val.to_json()).size(), 4);
   fs::rename(dir / "val/class_d", dir / "val/klass_d");

@@ -1,4 +1,5 @@
-// Our batch norm gives the same bits however its result is written, and again from the statistics of a batch.
+// Our batch norm gives the same bits however its result is written, also when it is recomputed from the statistics of a
+// batch.
 #include <cstring>
 
 #include "kernel_testing.h"
@@ -12,7 +13,7 @@ std::vector<Tensor> run_own(const Problem& problem) {
   return run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
 }
 
-// A y of 4 MB or more is written past the caches where its rows are whole vectors; those of 72 channels are not.
+// A y of 4 MB or more is written past the caches if its rows are whole vectors; rows of 72 channels are not.
 TEST(BatchNormBits, ALargeBatchNormHasTheBitsOfASmallOne) {
   for (const DType type : {DType::f32, DType::bf16}) {
     for (const std::int64_t channels : {64, 72}) {
@@ -35,7 +36,7 @@ TEST(BatchNormBits, ALargeBatchNormHasTheBitsOfASmallOne) {
   }
 }
 
-// What OpDef::again promises of the kernels of FusionLimits::again.
+// The property that OpDef::again promises for the kernels of FusionLimits::again.
 TEST(BatchNormBits, ABatchIsNormalisedAgainFromItsStatisticsWithTheSameBits) {
   for (const DType type : {DType::f32, DType::bf16}) {
     for (const Shape& shape : {Shape{3, 5, 7, 19}, Shape{4, 9, 9, 64}, Shape{8, 96, 96, 64}}) {
@@ -60,7 +61,7 @@ TEST(BatchNormBits, ABatchIsNormalisedAgainFromItsStatisticsWithTheSameBits) {
   }
 }
 
-// relu6 and its gradient merged into the batch norm, or ops of their own: of_x computes what the forward pass stored.
+// relu6 and its gradient merged into the batch norm, or as separate ops: of_x recomputes what the forward pass stored.
 TEST(BatchNormBits, Relu6InABatchNormGivesTheBitsOfTheOpsApart) {
   for (const DType type : {DType::f32, DType::bf16}) {
     for (const Shape& shape : {Shape{3, 5, 7, 19}, Shape{4, 9, 9, 64}, Shape{8, 96, 96, 64}}) {

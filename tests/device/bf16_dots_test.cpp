@@ -1,5 +1,5 @@
-// Which kernels take bf16 layers where the instruction set in force has bf16 dot products and no tiles: dot products
-// where these are fast, else f32 kernels over bf16 values.
+// The kernels for bf16 layers if the instruction set in force has bf16 dot products and no tiles: dot products if these
+// are fast, else f32 kernels on bf16 values.
 #include <array>
 
 #include "ridgeline/device/cpu/kernel_table.h"
@@ -76,7 +76,7 @@ TEST(Bf16Dots, FastOnesTakeWhatNeitherWinogradNorTheLibraryDoesFaster) {
     EXPECT_EQ(choice_for(kTilePasses[pass](kManyChannels)).entry, "winograd");
     EXPECT_EQ(choice_for(dense_problem(pass, 40, 2048, 2048)).entry, "dots");
   }
-  // First layers: many taps, and few.
+  // First layers: with many taps, and with few.
   EXPECT_EQ(choice_for(kTilePasses[0](kManyTaps)).entry, "dots");
   EXPECT_EQ(choice_for(kTilePasses[0](kFewTaps)).entry, library);
 }

@@ -1,4 +1,4 @@
-// A convolution as the tests write it down: from its shapes to the problems of its three passes.
+// A convolution in short notation, from its shapes to the problems of its three passes.
 #pragma once
 
 #include "kernel_testing.h"

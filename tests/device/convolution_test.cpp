@@ -21,7 +21,7 @@ const std::vector<Convolution> kConvolutions = {
     {{2, 7, 7, 16}, 16, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 16},
 };
 
-// Each family of kernels took some of them.
+// Each family of kernels accepted some of them.
 void expect_accepted(const std::string& op, const std::set<std::string>& accepted, bool without_bias = true) {
   EXPECT_TRUE(accepted.contains(op + "/direct"));
   EXPECT_TRUE(accepted.contains(op + "/winograd"));
@@ -59,7 +59,7 @@ TEST(Convolution, EveryKernelAgreesWithTheReferenceBackward) {
   expect_accepted("conv2d_bwd_weights", accepted);
 }
 
-// uxlfoundation/oneDNN#6035: out of bounds writes. Where only that implementation is offered, the library is refused.
+// uxlfoundation/oneDNN#6035: writes out of bounds. If only that implementation is available, the library is refused.
 TEST(Convolution, AStridedOneByOneWeightGradientOverFewChannelsNeverUsesTheFaultyKernel) {
   const Convolution c{{2, 8, 8, 3}, 16, {1, 1}, {2, 2}};
   for (bool bias : {false, true}) {

@@ -11,7 +11,7 @@
 namespace ridgeline {
 namespace {
 
-// Sets a variable of the environment for the life of the object.
+// Sets an environment variable during its lifetime.
 class Environment {
  public:
   Environment(const char* name, const char* value) : name_(name) {
@@ -49,10 +49,10 @@ TEST(KernelTable, EndsWithTheReferenceForEveryOpAndNamesItsEntriesOnce) {
   EXPECT_TRUE(cpu_kernels("no_such_op").empty());
 }
 
-// Every op that a training step runs has something faster than its reference.
+// Every op of a training step has a kernel that is faster than its reference.
 TEST(KernelTable, OnlyDefinitionsWithoutAKernelOfTheirOwnRestOnTheReference) {
   for (const OpDef& def : all_ops()) {
-    if (def.has(kCall) || def.has(kCollective)) continue;  // exchanges are the device's own (Device::collective)
+    if (def.has(kCall) || def.has(kCollective)) continue;  // the device runs exchanges itself (Device::collective)
     EXPECT_GE(cpu_kernels(def.name).size(), 2u) << def.name;
   }
 }
@@ -65,23 +65,23 @@ TEST(KernelTable, AForcedProvidersEntriesComeFirst) {
     return list;
   };
   using List = std::vector<Provider>;
-  // The f32 kernel between conversions is ours and stands behind all of the others.
+  // The f32 kernel between conversions is ours and comes after all others.
   const Provider widened = Provider::own;
   EXPECT_EQ(providers("avg_pool", Provider::own),
             (List{Provider::own, Provider::library, widened, Provider::reference}));
   EXPECT_EQ(providers("avg_pool", Provider::library),
             (List{Provider::library, Provider::own, widened, Provider::reference}));
   EXPECT_EQ(providers("avg_pool", Provider::reference), (List{Provider::reference}));
-  // The library's loses what is no number.
+  // The library's kernel loses NaN.
   EXPECT_EQ(providers("max_pool", Provider::library), (List{Provider::own, widened, Provider::reference}));
   EXPECT_EQ(providers("dense", Provider::own), (List{Provider::own, Provider::own, Provider::own, Provider::own,
                                                      Provider::own, Provider::library, widened, Provider::reference}));
-  // An op without an entry of the provider keeps what it has.
+  // An op without an entry of the provider keeps its entries.
   EXPECT_EQ(providers("transpose", Provider::library), (List{Provider::own, Provider::reference}));
   EXPECT_EQ(providers("conv2d", Provider::reference), (List{Provider::reference}));
 }
 
-// Without the library its entries are nowhere, and every op of a training step has one of ours.
+// Without the library there are no entries of it, and every op of a training step has one of ours.
 TEST(KernelTable, HasTheLibrarysEntriesWhereTheBuildHasTheLibrary) {
   for (const char* op : {"conv2d", "dense_bwd_weights", "max_pool_bwd", "avg_pool", "lrn", "batch_norm_train"}) {
     const auto entries = cpu_kernels(op);
@@ -103,7 +103,7 @@ TEST(CpuDevice, ReadsTheForcedProviderFromTheEnvironment) {
     EXPECT_EQ(error_of([] { CpuDevice(); }),
               "RIDGELINE_KERNELS is 'library', and this build has no kernel library (allowed: reference, own)");
   }
-  // The constructor's argument wins.
+  // The constructor's argument takes precedence.
   EXPECT_EQ(CpuDevice(Provider::reference).kernels("max_pool").front().provider, Provider::reference);
 }
 

@@ -1,4 +1,4 @@
-// Dense layers over many rows: near the reference, and the same bits with any team on any vector length.
+// Dense layers with many rows: near the reference, and the same bits for any team size and vector length.
 #include <cmath>
 #include <tuple>
 
@@ -38,7 +38,7 @@ Problem update_of(const RowsCase& c, bool bias, bool squares) {
           {{"expression", expression}, {"states", std::int64_t{2}}, {"bias", bias}, {"squares", squares}}};
 }
 
-// rms within 1e-6 of the result's, in fp64, and no value further off than 1e-5 of the largest.
+// The rms error is within 1e-6 of the result's rms, in fp64, and no value differs by more than 1e-5 of the largest.
 void expect_close(const Tensor& got, const Tensor& expected, const std::string& what) {
   double largest = 0, squares = 0, errors = 0;
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
@@ -79,7 +79,7 @@ TEST(DenseRows, RandomShapesAgreeWithFp64AndHaveTheSameBitsEverywhere) {
   }
 }
 
-// Beyond one group of rows, one range and one item of inputs, one chunk of a sum, one strip, one item of outputs.
+// Larger than one group of rows, one range and one item of inputs, one chunk of a sum, one strip, one item of outputs.
 TEST(DenseRows, ShapesBeyondEveryBlockAgreeWithFp64) {
   ASSERT_NO_FATAL_FAILURE(expect_all_passes({259, 70, 67}, 0));
   ASSERT_NO_FATAL_FAILURE(expect_all_passes({17, 4203, 30}, 1));
@@ -102,7 +102,7 @@ TEST(DenseRows, TheUpdateHasTheBitsOfTheGradientAndTheUpdateApart) {
   EXPECT_TRUE(same_bits(got[1], apart[1]));
 }
 
-// On bf16 values, results of the given types.
+// On bf16 values, with results of the given types.
 std::vector<Tensor> narrow_results(const Problem& problem, MakeKernel make, const std::vector<DType>& types) {
   const Node node = problem.node();
   std::vector<ValueType> results = problem.output_types();
@@ -120,7 +120,7 @@ std::vector<Tensor> narrow_results(const Problem& problem, MakeKernel make, cons
   return run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem, results);
 }
 
-// The same arithmetic: of the same values, the same bits as from f32, rounded where a result is bf16.
+// The same arithmetic: the same bits as with f32 operands of the same values, rounded if a result is bf16.
 TEST(DenseRows, Bf16ValuesGiveTheRoundedResultsOfTheSameValuesInF32) {
   const RowsCase cases[] = {{37, 150, 45}, {130, 1090, 131}, {259, 70, 67}};
   for (const RowsCase& c : cases) {
@@ -161,7 +161,7 @@ TEST(DenseRows, ValuesOfSeveralTypesAreRefused) {
   EXPECT_EQ(std::get<Refusal>(choice).reason, "f32 beside bf16: this kernel takes values of one type");
 }
 
-// A value that is no number reaches the results that read it, and no other.
+// NaN reaches the results that read it, and no others.
 TEST(DenseRows, NaNAndInfinityReachTheResultsThatReadThem) {
   const RowsCase c{37, 150, 45};
   constexpr float kBad[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
@@ -185,7 +185,8 @@ TEST(DenseRows, NaNAndInfinityReachTheResultsThatReadThem) {
   }
 }
 
-// In front of the library: some rows, and weights that no cache holds. The layouts' owner sees operands alone.
+// Preferred to the library: for some numbers of rows, and weights larger than the caches. The owner of the layout sees
+// only operands.
 TEST(DenseRows, StandBehindTheLibraryWhereItIsAsFast) {
   const auto first = [](const RowsCase& c) -> std::string {
     Node node;

@@ -1,11 +1,11 @@
-// The direct kernels on random convolutions: near the reference, and the same bits with any team on any vector length.
+// The direct kernels on random convolutions: near the reference, and the same bits for any team size and vector length.
 #include "convolution_support.h"
 #include "made_kernel.h"
 
 namespace ridgeline {
 namespace {
 
-// Odd sizes, few channels, groups, strides and dilation together; false where the window does not fit the image.
+// Odd sizes, few channels, groups, strides and dilation combined; false if the window does not fit the image.
 bool draw_direct(SampleRandom& random, Convolution& c) {
   const auto draw = [&](std::int64_t low, std::int64_t high) { return random.integer(low, high); };
   c.groups = draw(1, 3);

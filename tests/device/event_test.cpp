@@ -1,4 +1,4 @@
-// Events and second streams: what one stream waits for, another records.
+// Events and second streams: one stream waits for an event that another records.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@
 namespace ridgeline {
 namespace {
 
-// Waits until the test lets it go, then may throw; says when it has run.
+// Waits until the test releases it, then may throw; records when it has run.
 struct Door : Kernel {
   std::atomic<bool> entered{false}, open{false}, passed{false};
   bool breaks = false;
@@ -34,7 +34,7 @@ TEST(Events, TheCpusSecondStreamRunsBesideTheFirst) {
   HostEvent behind(device);
   device.stream_for(StreamPurpose::exchanges).run(door, kNothing);
   device.stream_for(StreamPurpose::exchanges).record(behind);
-  door.open = true;  // the first stream is not held up: else this line is never reached
+  door.open = true;  // the first stream is not blocked, else this line is never reached
   device.stream().wait(behind);
   EXPECT_TRUE(door.passed);
 }
@@ -69,7 +69,7 @@ TEST(Events, AnErrorInFrontOfAnEventReachesWhoWaitsForIt) {
   EXPECT_THROW(device.stream().wait(event), Error);
   EXPECT_THROW(device.stream_for(StreamPurpose::exchanges).synchronize(), Error);
   EXPECT_FALSE(skipped.passed);
-  device.stream_for(StreamPurpose::exchanges).run(skipped, kNothing);  // usable again
+  device.stream_for(StreamPurpose::exchanges).run(skipped, kNothing);  // can be used again
   device.stream_for(StreamPurpose::exchanges).synchronize();
   EXPECT_TRUE(skipped.passed);
 }
@@ -85,7 +85,7 @@ TEST(Events, OfAQueueThatIsDestroyedAreReachedWithAnError) {
     queue.record(event);
     while (!door.entered) std::this_thread::yield();
     opens = std::thread([&] {
-      // Not before the queue is asked to end: its event is reached then, whatever still runs.
+      // Only when the queue is asked to end: then its event is reached, whatever still runs.
       EXPECT_THROW(event.wait(), Error);
       door.open = true;
     });
@@ -108,7 +108,7 @@ TEST(Events, TheSimulatedDevicesStreamsWaitForEachOtherBehindTheHost) {
   device.stream().copy_from_host(memory->address(), &value, sizeof value);
   device.stream_for(StreamPurpose::exchanges).run(kernel, kNothing);
   device.stream_for(StreamPurpose::exchanges).record(*over);
-  device.stream().wait(*over);  // the host goes on
+  device.stream().wait(*over);  // the host continues
   value = 7;
   device.stream().copy_from_host(memory->address(), &value, sizeof value);
   device.stream().copy_to_host(&seen, memory->address(), sizeof seen);
@@ -124,7 +124,7 @@ TEST(Events, RecordedAgainTheyAreWaitedForAsTheyWereWhenSomebodyAsked) {
   EXPECT_TRUE(event.reached()) << "never recorded";
   const std::uint64_t first = event.record(), second = event.record();
   event.reach(first);
-  event.wait_for(first);  // does not wait for the second
+  event.wait_for(first);  // does not wait for the second stream
   EXPECT_FALSE(event.reached());
   event.reach(second, std::make_exception_ptr(Error("broken")));
   event.wait_for(first);

@@ -1,7 +1,8 @@
 // tests/device/every_entry.h
 //
-// One problem by every entry of its op's kernel list: under each vector target of this machine, by teams of several
-// sizes, whatever the scratch memory held, near the reference in f64. A refusal must say why.
+// Runs one problem with every entry of its op's kernel list: under each vector target of this machine, with teams of
+// several sizes, with different contents of the scratch memory, compared with the reference in f64. Refusals must give
+// a reason.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +15,14 @@
 
 namespace ridgeline {
 
-// What a value may be off: a share of its result's magnitude, and half units of the last place of bf16 results.
+// The tolerance of a value: a share of its result's magnitude, and half units of the last place for bf16 results.
 struct Allowance {
   double share = 0;
   double half_units = 0;
 };
 
-// Of each result, the magnitude that errors are a share of: one for each channel (the last axis), one for all, or none,
-// which means the largest value.
+// For each result, the magnitude to which errors are relative: one per channel (last axis), one for all, or none: the
+// largest value.
 using Magnitudes = std::vector<std::vector<double>>;
 
 inline std::vector<Tensor> reference_in_f64(const Problem& problem) {
@@ -53,7 +54,7 @@ inline void expect_allowed(const Tensor& got, const Tensor& expected, const Allo
   }
 }
 
-// The target in force first: the library keeps that of its first kernel.
+// The target in force comes first: the library keeps the one of its first kernel.
 inline std::vector<device::Isa> targets_from_the_one_in_force() {
   std::vector<device::Isa> isas{device::active_isa()};
   for (const device::Isa isa : vector_isas()) {
@@ -62,8 +63,8 @@ inline std::vector<device::Isa> targets_from_the_one_in_force() {
   return isas;
 }
 
-// Runs them; those that took the problem are counted in `taken` ("op/entry, type"). `library` is allowed to the
-// library's kernels on bf16, which round in between.
+// Runs the kernels; those that accepted the problem are counted in `taken` ("op/entry, type"). `library` is the
+// tolerance of the library's bf16 kernels, which round intermediate values.
 inline void expect_every_entry_agrees(const Problem& problem, const Allowance& allowed, const Allowance& library,
                                       const Magnitudes& magnitudes, SampleRandom& random, const std::string& shape,
                                       std::map<std::string, int>& taken) {
@@ -71,7 +72,7 @@ inline void expect_every_entry_agrees(const Problem& problem, const Allowance& a
   const std::vector<device::Isa> targets = targets_from_the_one_in_force();
   const Node node = problem.node();
   const bool narrow = problem.inputs[0].dtype() == DType::bf16;
-  std::map<std::string, std::vector<Tensor>> portable;  // the first results of entries that promise bits
+  std::map<std::string, std::vector<Tensor>> portable;  // the first results of entries that promise equal bits
   for (const device::Isa isa : targets) {
     const ForcedIsa forced(isa);
     for (const KernelEntry& entry : cpu_kernels(problem.op)) {
@@ -105,7 +106,7 @@ inline void expect_every_entry_agrees(const Problem& problem, const Allowance& a
   }
 }
 
-// Whether each of these took some shape, where there were many.
+// Whether each of these accepted some shape, if many were tried.
 inline void expect_taken(const std::map<std::string, int>& taken, const std::vector<std::string>& ops) {
   for (const std::string& op : ops) {
     EXPECT_TRUE(taken.contains(op + "/own, f32")) << op;

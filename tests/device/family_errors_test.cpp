@@ -1,6 +1,6 @@
-// How far every family of f32 kernels is from fp64, pass by pass, over random shapes: the table of docs/device.md.
+// The distance of every family of f32 kernels from fp64 by pass, over random shapes, for the table in docs/device.md.
 //   RIDGELINE_ERROR_TABLE=200 build/tests/test_device --gtest_filter='FamilyErrors.*'
-// prints it over so many shapes.
+// prints it for that many shapes.
 #include <map>
 
 #include "tile_support.h"
@@ -9,7 +9,7 @@
 namespace ridgeline {
 namespace {
 
-// rms, of the result's rms. What bf16x3 leaves out of a product is up to 1.1e-5 of it.
+// rms, relative to the result's rms. The terms that bf16x3 omits from a product are up to 1.1e-5 of it.
 double most_error(const std::string& family) { return family == "bf16x3" ? 2e-5 : 1e-5; }
 
 using Tables = std::map<std::string, std::map<std::string, double>>;  // by family, then by op
@@ -34,7 +34,7 @@ void note(Kernel& kernel, const std::string& family, const Problem& problem, con
 
 using Halves = KernelChoice (*)(const KernelRequest&, Tiles);
 
-// Every kernel that takes it: those of the list, and bf16x3 by the tiles that the machine has.
+// Every kernel that accepts it: those of the list, and bf16x3 on the tiles of the machine.
 void note_all(const Problem& problem, Halves halves, Tables& errors) {
   const std::vector<Tensor> expected = in_fp64(problem);
   const Node node = problem.node();
@@ -56,7 +56,8 @@ void note_all(const Problem& problem, Halves halves, Tables& errors) {
   if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice)) note(**kernel, "bf16x3", problem, expected, errors);
 }
 
-// A third of them 1x1 and a third 3x3 or 5x5, of stride 1, which have families of their own; the others what comes.
+// A third of them 1x1 and a third 3x3 or 5x5, with stride 1, for which there are special families; the others are
+// arbitrary.
 ConvolutionCase drawn(SampleRandom& random) {
   ConvolutionCase c = random_convolution(random);
   const std::int64_t kind = random.integer(0, 2);

@@ -1,4 +1,4 @@
-// Dense layers over few rows: near the reference, and the same bits with any team on any vector length.
+// Dense layers with few rows: near the reference, and the same bits for any team size and vector length.
 #include "ridgeline/device/cpu/dense/few_rows.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Problem update(const Case& c, bool bias, bool squares = false) {
           {{"expression", expression}, {"states", std::int64_t{2}}, {"bias", bias}, {"squares", squares}}};
 }
 
-// Within 1e-5 of the largest value and, of narrow results, a unit of the last place of each.
+// Within 1e-5 of the largest value and, for narrow results, one unit of the last place of each.
 void expect_near(const Tensor& got, const Tensor& expected, const std::string& what) {
   double largest = 0;
   for (std::int64_t i = 0; i < expected.elements(); ++i) largest = std::max(largest, std::abs(expected.at(i)));
@@ -58,7 +58,7 @@ void expect_reference(const Problem& problem, MakeKernel make, const Case& c) {
   expect_everywhere(problem, make, c.name(), problem.reference(), expect_near);
 }
 
-// That every instruction set of this machine takes.
+// For every instruction set of this machine.
 std::int64_t most_rows_everywhere(DType type) {
   std::int64_t most = device::most_few_rows(type);
   for (const device::Isa isa : device::machine_isas()) {
@@ -72,7 +72,7 @@ TEST(FewRows, DenseLayersAgreeWithTheReferenceAndHaveTheSameBitsEverywhere) {
   SampleRandom random(philox_key(21, "few rows"), 0, 0);
   const std::int64_t shapes = shapes_to_try(24);
   for (std::int64_t shape = 0; shape < shapes; ++shape) {
-    // Beyond one run of inputs, one chunk of a sum, one part of the inputs or outputs.
+    // Larger than one run of inputs, one chunk of a sum, one part of the inputs or outputs.
     const DType type = shape % 6 < 3 ? DType::f32 : shape % 6 < 5 ? DType::bf16 : DType::f16;
     const Case c{random.integer(1, most_rows_everywhere(type)), random.integer(1, shape % 4 == 0 ? 2300 : 150),
                  random.integer(1, shape % 4 == 1 ? 700 : 60), type};
@@ -88,7 +88,7 @@ TEST(FewRows, DenseLayersAgreeWithTheReferenceAndHaveTheSameBitsEverywhere) {
   }
 }
 
-// Rows that are not a multiple of a line, and a gradient that goes past the caches.
+// Rows that are not a multiple of a cache line, and a gradient that is written past the caches.
 TEST(FewRows, GradientsLargerThanTheCachesAgreeWithTheReference) {
   for (const std::int64_t inputs : {1024, 1021}) {
     const Case c{3, inputs, 1100, DType::f32};

@@ -15,7 +15,8 @@
 namespace ridgeline::device {
 namespace {
 
-// Asks in a process of its own: the choice is made once a process. Prints to standard error what was chosen or said.
+// Runs in a separate process, since the choice is made once per process. Prints the choice or the error to standard
+// error.
 void choose_under(const char* wanted) {
   ::setenv("RIDGELINE_ISA", wanted, 1);
   try {
@@ -57,7 +58,7 @@ TEST_F(IsaDeathTest, UnknownNamesAndMissingInstructionsAreRefused) {
               "error 2: RIDGELINE_ISA=" + name + ", but this machine has only " + names_of(isas));
 }
 
-// The same for dot products.
+// The same for bf16 dot products.
 void ask_for_dots_under(const char* isa, const char* wanted) {
   ::setenv("RIDGELINE_ISA", isa, 1);
   ::setenv("RIDGELINE_BF16_DOTS", wanted, 1);
@@ -90,7 +91,7 @@ TEST_F(IsaDeathTest, DotProductsAreFastWhereTheInstructionSetHasThemAndTheMakerO
   EXPECT_EXIT(ask_for_dots_under("amx", "slow"), testing::ExitedWithCode(0), "dots: slow, rate 8\n");
 }
 
-// under_isa.sh asks whether the machine has the one that RIDGELINE_ISA names.
+// under_isa.sh checks whether the machine has the instruction set RIDGELINE_ISA.
 TEST(Isa, TheOneInForceIsOneOfTheMachines) {
   const auto isas = machine_isas();
   EXPECT_NE(std::find(isas.begin(), isas.end(), active_isa()), isas.end());

@@ -1,4 +1,4 @@
-// Work that is dealt out item by item: all of it is done once, whoever is free.
+// Work that is distributed item by item: every item is done once, by any free thread.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace ridgeline {
 namespace {
 
-// More threads than runs, and fewer items than threads, among them.
+// Also more threads than runs, and fewer items than threads.
 TEST(Items, EachIsDoneOnceAndAThreadBeginsOnce) {
   for (const int threads : {1, 2, 3, 8, 70}) {
     const ComputeScope team(threads);
@@ -35,13 +35,13 @@ TEST(Items, AThreadThatIsHeldUpIsHelped) {
   const ComputeScope team(2);
   constexpr std::int64_t kItems = 20;
   std::atomic<std::int64_t> others{0};
-  std::int64_t seen = 0;  // by the thread that is held up
+  std::int64_t seen = 0;  // by the delayed thread
   device::for_each_item(kItems, [&](std::int64_t item, int /*thread*/) {
     if (item > 0) {
       ++others;
       return;
     }
-    // The first item of the first run waits for all others, half of which are of the same run.
+    // The first item of the first run waits for all others, half of which are in the same run.
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (others < kItems - 1 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     seen = others;

@@ -45,7 +45,7 @@ std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem, const std
     outputs.push_back(buffers.back().data());
   }
   buffers.emplace_back(kernel.scratch_bytes);
-  parallel_team([](int, int) {});  // the team's threads are made when they are first needed
+  parallel_team([](int, int) {});  // the team's threads are created when they are first needed
   AllocationCount count;
   kernel.run({inputs.data(), outputs.data(), buffers.back().data()});
   const std::int64_t objects = count.end().objects;

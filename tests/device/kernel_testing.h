@@ -1,5 +1,5 @@
-// What kernel tests share: random operands, running one entry of a kernel list on host memory, and comparing with the
-// op's reference.
+// Shared by kernel tests: random operands, running one entry of a kernel list on host memory, and comparing with the
+// reference of the op.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,19 +27,19 @@ Tensor as_type(const Tensor& t, DType dtype);
 
 Tensor random_labels(std::int64_t rows, std::int64_t classes, std::uint64_t seed);
 
-// How many random shapes a test tries: a few in each run, as many as RIDGELINE_KERNEL_SHAPES says where it is set.
+// The number of random shapes per test: RIDGELINE_KERNEL_SHAPES, by default a few.
 inline std::int64_t shapes_to_try(std::int64_t few) {
   const std::int64_t shapes = number_from_environment("RIDGELINE_KERNEL_SHAPES", few);
   EXPECT_GT(shapes, 0) << "RIDGELINE_KERNEL_SHAPES is a number of shapes";
   return shapes;
 }
-// Whether it is set: then tests also print the largest errors.
+// Whether it is set; then tests also print the largest errors.
 inline bool shapes_are_asked_for() { return std::getenv("RIDGELINE_KERNEL_SHAPES") != nullptr; }
 
-// Whether this build has the kernel library: what its entries would take, our own do otherwise.
+// Whether this build has the kernel library; without it, our kernels do what its entries would do.
 inline bool has_library() { return !device::library_kernels().empty(); }
 
-// 64-byte aligned memory with a pattern behind its end.
+// 64-byte aligned memory with a guard pattern after its end.
 class GuardedBuffer {
  public:
   explicit GuardedBuffer(std::size_t bytes) : bytes_(bytes) {
@@ -69,7 +69,7 @@ struct Problem {
   std::string op;
   std::vector<Tensor> inputs;
   Attributes attributes;
-  Reproducibility bits = Reproducibility::fast;  // that a kernel must promise
+  Reproducibility bits = Reproducibility::fast;  // what the kernel must promise
 
   std::vector<ValueType> input_types() const {
     std::vector<ValueType> types;
@@ -87,7 +87,7 @@ struct Problem {
     return infer_types(op_def(op), input_types(), node().attributes, "node");
   }
   std::vector<Tensor> reference() const { return run_reference(op_def(op), inputs, node().attributes, "node"); }
-  // The node outlives the request.
+  // The node lives longer than the request.
   KernelRequest request(const Node& n) const {
     KernelRequest r{op_def(op), n, {}, {}};
     r.promise.bits = bits;
@@ -97,8 +97,8 @@ struct Problem {
   }
 };
 
-// Runs a kernel on plain tensors, converting to and from the layouts that it names. One of ours must not allocate, in
-// its first run neither.
+// Runs a kernel on plain tensors and converts to and from its layouts. Our kernels must not allocate, not even in their
+// first run.
 std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem, const std::vector<ValueType>& output_types);
 
 inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem) {
@@ -107,12 +107,11 @@ inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem) {
 
 bool same_bits(const Tensor& a, const Tensor& b);
 
-// Largest difference, as a share of the largest magnitude of `expected`. Types that are not floating must agree
-// exactly.
+// The largest difference, relative to the largest magnitude of `expected`. Types that are not floating must be equal.
 double difference(const Tensor& got, const Tensor& expected);
 
-// Runs every entry of the op's list but the reference on the problem: results within `tolerance` of the reference, and
-// the same bits on a second run. Names of the entries that took it go into `accepted` ("op/entry").
+// Runs every entry of the op's list except the reference on the problem: results within `tolerance` of the reference,
+// and the same bits in a second run. Adds names of entries that accepted it to `accepted` ("op/entry").
 void expect_kernels_agree(const Problem& problem, double tolerance, std::set<std::string>& accepted);
 
 }  // namespace ridgeline

@@ -1,4 +1,4 @@
-// Kernels chosen by time: who is fastest, and what the file keeps.
+// Kernels chosen by time: the fastest one, and what the file stores.
 #include "ridgeline/device/kernel_tuner.h"
 
 #include <set>
@@ -15,8 +15,8 @@ namespace ridgeline {
 namespace {
 
 int runs = 0;
-std::set<std::string> ran;  // names of kernels
-double now = 0;             // milliseconds: what these tests see does not depend on what else the machine does
+std::set<std::string> ran;  // kernel names
+double now = 0;             // milliseconds, given by the tests, so that results do not depend on other load
 
 class TimedKernel final : public Kernel {
  public:
@@ -41,7 +41,7 @@ KernelChoice make_between(const KernelRequest&) {
 }
 KernelChoice refuse(const KernelRequest&) { return Refusal{"never"}; }
 
-// The processor's memory and stream, with kernels of its own.
+// The CPU's memory and stream, with the test's own kernels.
 class ListedDevice final : public testing::HostDevice {
  public:
   explicit ListedDevice(std::vector<KernelEntry> entries)
@@ -78,7 +78,7 @@ class Tuner : public ::testing::Test {
     ran.clear();
     return tuner.choose(problem.request(node), device);
   }
-  // "NAME; reason without its times", or "" where nothing is chosen.
+  // "NAME; reason without its times", or "" if nothing is chosen.
   std::string chosen(const std::vector<KernelEntry>& entries, std::int64_t inputs = 512,
                      const std::string& machine = "this one") {
     const auto fastest = fastest_of(entries, inputs, machine);
@@ -150,7 +150,7 @@ TEST_F(Tuner, APlanIsAHashOfTheChoicesInAnyOrder) {
   EXPECT_NE(KernelTuner::plan_of({"dense by fast"}), plan);
 }
 
-// Times of an older library or of older kernels count no longer.
+// Times of an older library or of older kernels are no longer used.
 TEST_F(Tuner, TheFileTellsWhichKernelsItsTimesAreOf) {
   const Problem problem{"conv2d", {random_tensor({2, 28, 28, 64}, 1), random_tensor({64, 3, 3, 64}, 2)}, {}};
   const Node node = problem.node();
@@ -166,7 +166,7 @@ TEST_F(Tuner, DamagedLinesAreMeasuredAgainAndForeignFilesRefused) {
   const std::size_t at = text.rfind('\t');
   write_file_atomically(file(), text.substr(0, at + 1) + "x\n");
   EXPECT_EQ(chosen({kSlow, kFast}), "fast; measured:");
-  // A line with one number that is none does not count at all, as times of one hour are compared best.
+  // A line with an invalid number is ignored as a whole, since times of one measurement should be compared.
   EXPECT_EQ(chosen({kSlow, kFast, kMiddle}, 480), "fast; measured:");
   text = read_file(file());
   const std::size_t one = text.find("\tmiddle\t");

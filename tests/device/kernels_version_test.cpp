@@ -1,4 +1,4 @@
-// The version of the kernels is that of their sources, wherever these lie.
+// The version of the kernels is a hash of their sources and does not depend on their location.
 #include "ridgeline/device/cpu/kernels_version.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a build would make of a folder of sources.
+// What a build would compute for a folder of sources.
 std::string source_for(const std::string& folder) {
   const std::string out = testing::temporary_directory() + "/kernels_version.cpp";
   testing::expect(testing::run_shell("cmake -DFOLDER='" + folder + "' -DOUT='" + out + "' -P '" +

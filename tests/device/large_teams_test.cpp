@@ -1,5 +1,5 @@
-// Teams of more threads than the machine has: kernels cut their sums for them, and give what is right. Where bits are
-// promised they are those of one thread.
+// Teams with more threads than the machine has: kernels divide sums for them and give correct results; if equal bits
+// are promised, they are those of one thread.
 #include <gtest/gtest.h>
 
 #include "every_entry.h"
@@ -21,7 +21,8 @@ Problem gradient_of_weights(const Shape& image, std::int64_t filters, std::int64
   return problem;
 }
 
-// Few columns and many pixels, where sums are cut; many filters and columns, where results are; and between them.
+// Few columns and many pixels, where sums are divided; many filters and columns, where results are; and sizes in
+// between.
 std::vector<Problem> team_problems() {
   std::vector<Problem> all;
   for (const DType type : {DType::f32, DType::bf16}) {

@@ -1,4 +1,4 @@
-// Memory of a thread's own: no line of it is another's.
+// Memory of single threads: threads never share a cache line.
 #include "ridgeline/device/cpu/lines.h"
 
 #include <gtest/gtest.h>

@@ -35,7 +35,7 @@ TEST(LoopChains, ValuesThatOnlyTheNextInstructionReadsAreNotStored) {
 }
 
 TEST(LoopChains, AValueThatIsReadLaterIsStoredWhereItIsMade) {
-  // t0 is carried into sqrt and read again by the last product.
+  // t0 is passed directly to sqrt and read again by the last product.
   const LoopProgram program = program_of("t0 = x0 + x1; sqrt(t0) * x1 * t0", {DType::f32, DType::f32}, {DType::f32});
   const std::vector<Chain> chains = find_chains(program);
   ASSERT_EQ(chains.size(), 1u);

@@ -18,7 +18,7 @@
 namespace ridgeline::device {
 namespace {
 
-// Each test runs under every instruction set that the machine has.
+// Each test runs under every instruction set of the machine.
 class LoopKernels : public testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
@@ -93,7 +93,7 @@ std::vector<OpCase> op_cases() {
   cases.push_back(
       {"rmsprop_momentum", {f32, f32, f32, f32, f32}, {{"rho", 0.9}, {"epsilon", 1e-8}, {"momentum", 0.8}}});
   cases.push_back({"loop", {f32, u8, i32}, {{"expression", std::string("x0 * x1 + x2; sum(x2)")}}});
-  // The same over 16-bit storage.
+  // The same with 16-bit storage.
   const std::vector<OpCase> wide = cases;
   for (DType half : {bf16, f16}) {
     for (OpCase c : wide) {
@@ -111,7 +111,7 @@ std::vector<OpCase> op_cases() {
 
 std::vector<Tensor> operands_of(const OpCase& c, const Shape& shape, unsigned seed) {
   std::vector<Tensor> inputs;
-  const int gradient = op_def(c.op).gradient_operand;  // behind it, an update has scalars
+  const int gradient = op_def(c.op).gradient_operand;  // an update has scalars after it
   for (std::size_t i = 0; i < c.operands.size(); ++i) {
     if (c.operands[i] == DType::i64)
       inputs.push_back(Tensor::scalar<std::int64_t>((std::int64_t{1} << 33) + seed));
@@ -176,7 +176,7 @@ TEST_P(LoopKernels, OneTensorMayBeTwoOperands) {
   expect_equal("mul", {x, x}, {});
 }
 
-// All results agree with the reference; sums to within one rounding, since the kernel adds in a tree of its own.
+// All results agree with the reference; sums up to one rounding, since the kernel adds in tree order.
 void expect_loop(const loop::Expression& e, const std::vector<Tensor>& inputs) {
   const Attributes attributes{{"expression", loop::to_string(e)}};
   const std::vector<Tensor> expected = run_reference_of("loop", inputs, attributes);
@@ -195,7 +195,7 @@ void expect_loop(const loop::Expression& e, const std::vector<Tensor>& inputs) {
         ASSERT_TRUE(std::isnan(a)) << loop::to_string(e);
       else if (std::isinf(b))
         ASSERT_EQ(a, b);
-      // The exact sum may be near 0: the bound is one f32 rounding of a sum of this many terms of this size.
+      // The exact sum may be near 0, so the bound is one f32 rounding of a sum of this many terms of this size.
       else
         ASSERT_NEAR(a, b, std::fabs(b) * 1.3e-7 + 1e-9 * static_cast<double>(inputs[0].elements()))
             << loop::to_string(e);
@@ -240,11 +240,11 @@ TEST_P(LoopKernels, RandomExpressionsGiveTheReferencesBits) {
     for (unsigned i = 0; i < 3; ++i) inputs.push_back(mixed_tensor(DType::f32, shape, seed + i, !with_sum));
     inputs.push_back(mixed_tensor(DType::f32, {}, seed + 3, false));
     inputs.push_back(mixed_tensor(DType::f32, {shape[1]}, seed + 4, !with_sum));
-    // An operand that only the random numbers mention is the step; one that nobody mentions may be anything f32.
+    // An operand that only random numbers use is the step; an unused operand may be any f32 value.
     const bool stepped = only_a_step(e, 5);
     inputs.push_back(stepped ? Tensor::scalar<std::int64_t>(77) : Tensor::scalar<float>(1));
     if (with_sum) {
-      // exp of exp leaves the range in which a bound on sums makes sense.
+      // exp of exp exceeds the range in which a bound on sums makes sense.
       const std::string text = loop::to_string(e);
       if (text.find("exp") != std::string::npos || text.find('/') != std::string::npos) continue;
       expect_loop(e, inputs);
@@ -262,7 +262,7 @@ TEST_P(LoopKernels, ExponentialAndLogarithmFollowTheScalarRuleBitByBit) {
     for (std::int64_t i = 0; i < n; ++i) {
       const std::uint32_t bits = static_cast<std::uint32_t>(i) * 65521u + part * 268435399u;
       x.data<float>()[i] = std::bit_cast<float>(bits);
-      // Subnormal arguments are flushed before any rule sees them.
+      // Subnormal arguments are flushed before any rule is applied.
       if (std::fpclassify(x.data<float>()[i]) == FP_SUBNORMAL) x.data<float>()[i] = static_cast<float>(i) * 1e-3f;
     }
     for (const char* op : {"exp", "log"}) {

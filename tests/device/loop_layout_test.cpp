@@ -11,7 +11,7 @@
 namespace ridgeline::device {
 namespace {
 
-// [rows, 5] stored as columns, each padded with zeros to a multiple of 16 rows.
+// [rows, 5] stored by columns, each padded with zeros to a multiple of 16 rows.
 class PaddedColumns final : public BlockedLayout {
  public:
   explicit PaddedColumns(std::int64_t rows) : rows_(rows), padded_((rows + 15) / 16 * 16) {}
@@ -44,7 +44,7 @@ struct Case {
   std::vector<ValueType> operands;
 };
 
-// The kernel for operands that all lie in `layout` where they have kType.
+// The kernel for operands that are all in `layout` if they have kType.
 std::unique_ptr<Kernel> make(const Case& c, const Layout& layout) {
   const OpDef& def = op_def(c.op);
   Node node;
@@ -113,7 +113,7 @@ TEST(LoopLayouts, WhatDependsOnThePlaceOfElementsAsksForPlainOnes) {
   const ValueType scalar{DType::f32, {}};
   for (const Case& c :
        {Case{"dropout", {{"keep_prob", 0.5}, {"key", std::int64_t{1}}}, {kType, {DType::i64, {}}}},
-        Case{"add", {}, {kType, {DType::f32, {5}}}}, Case{"exp", {}, {kType}},  // would fill the padding
+        Case{"add", {}, {kType, {DType::f32, {5}}}}, Case{"exp", {}, {kType}},  // would change the padding
         Case{"loop", {{"expression", std::string("x0 * (1 / x0)")}}, {kType}},  // 0 times infinity
         Case{"loop", {{"expression", std::string("sum(x0 + 1)")}}, {kType}}}) {
     const std::unique_ptr<Kernel> kernel = make(c, layout);

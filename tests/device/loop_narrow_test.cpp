@@ -1,4 +1,5 @@
-// Loops that read and write bf16 and f16: rounding inside them and at their ends, and results over operands.
+// Loops that read and write bf16 and f16: rounding inside them and at their results, and results that overwrite
+// operands.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -21,7 +22,7 @@ class NarrowLoops : public testing::TestWithParam<Isa> {
 INSTANTIATE_TEST_SUITE_P(Isa, NarrowLoops, testing::ValuesIn(machine_isas().begin(), machine_isas().end()),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-// Random bits: all magnitudes, both infinities, NaNs, subnormal numbers of f16.
+// Random bits: all magnitudes, both infinities, NaNs, subnormal f16 numbers.
 Tensor any_floats(std::int64_t count) {
   Tensor t(DType::f32, {count});
   SampleRandom random(philox_key(11, "any floats"), 0, 0);
@@ -72,7 +73,7 @@ TEST_P(NarrowLoops, ResultsOfSeveralTypesAreThoseOfTheReferenceInPlaceOrNot) {
           const LoopRun got = run_kernel("loop", inputs, attributes, in_place);
           ASSERT_EQ(got.refusal, "");
           for (std::size_t r = 0; r < expected.size(); ++r) {
-            if (expected[r].elements() == 1 && count > 1) continue;  // a sum: another order of additions
+            if (expected[r].elements() == 1 && count > 1) continue;  // a sum, added in another order
             EXPECT_EQ(first_difference(got.results[r], expected[r]), "") << "result " << r << " in place " << in_place;
           }
         }

@@ -1,4 +1,4 @@
-// Updates that one function runs: the optimizer's own expressions have the forms, and their bits are the reference's.
+// Updates with a specialised function: the optimizers' expressions match it, and the bits are those of the reference.
 #include "ridgeline/device/cpu/loop/straight.h"
 
 #include <gtest/gtest.h>
@@ -45,17 +45,17 @@ TEST(LoopStraight, MomentumWithAndWithoutDecayOrCopiesHasAForm) {
 
 TEST(LoopStraight, OtherOperandsScalarsOrResultsAreNoForm) {
   for (const char* text : {
-           "t0 = x3 * x1 + x2; x0 - x4 * t0; t0",  // as it is
-           "t0 = x3 * x2 + x1; x0 - x4 * t0; t0",  // the gradient for the momentum
-           "t0 = x3 * x1 + x2; x1 - x4 * t0; t0",  // the momentum for the weights
-           "t0 = x3 * x1 + x2; t0; x0 - x4 * t0",  // the results the other way round
+           "t0 = x3 * x1 + x2; x0 - x4 * t0; t0",  // unchanged
+           "t0 = x3 * x2 + x1; x0 - x4 * t0; t0",  // the gradient instead of the momentum
+           "t0 = x3 * x1 + x2; x1 - x4 * t0; t0",  // the momentum instead of the weights
+           "t0 = x3 * x1 + x2; t0; x0 - x4 * t0",  // the results exchanged
            "t0 = x3 * x1 + x2; x0 + x4 * t0; t0",
            "t0 = x3 * x1 - x2; x0 - x4 * t0; t0",
        }) {
     const bool first = std::string(text).starts_with("t0 = x3 * x1 + x2; x0 - x4");
     EXPECT_EQ(straight_code(update_program(loop::parse(text), 0)).has_value(), first) << text;
   }
-  // Nesterov's wants one factor in two places.
+  // Nesterov's expression uses one factor in two places.
   const std::string nesterov = "t0 = x5 * x0 + x2; t1 = x4 * x1 + t0; x0 - x3 * (x4 * t1 + t0); t1";
   EXPECT_TRUE(straight_code(update_program(loop::parse(nesterov), 1)));
   std::string other = nesterov;
@@ -77,7 +77,7 @@ void expect_momentum(const std::vector<Tensor>& inputs) {
   }
 }
 
-// Odd sizes: the last elements go instruction by instruction. Under every instruction set that the machine has.
+// Odd sizes: the last elements are computed instruction by instruction. Under every instruction set of the machine.
 TEST(LoopStraight, TheBitsAreTheReferencesInPlaceOrNot) {
   const Shape shape{3, 1237};
   const std::vector<Tensor> inputs = {mixed_tensor(DType::f32, shape, 1), mixed_tensor(DType::f32, shape, 2),

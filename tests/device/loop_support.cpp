@@ -87,13 +87,14 @@ Tensor mixed_tensor(DType dtype, const Shape& shape, unsigned seed, bool special
           if (pick == 1) value = std::numeric_limits<float>::infinity();
           if (pick == 2) value = -std::numeric_limits<float>::infinity();
           if (pick == 3 || pick == 4) value = pick == 3 ? 0.0f : -0.0f;
-          if (pick > 48) value = static_cast<float>(static_cast<int>(u * 8));  // so that equal ones meet
+          if (pick > 48) value = static_cast<float>(static_cast<int>(u * 8));  // so that equal values meet
           if (pick > 60) value *= 1e12f;
         }
         t.data<float>()[i] = value;
         break;
       }
-      // Any bits: NaN and infinity among them, and f16's subnormal numbers. Those of bf16 are f32's, and flushed.
+      // Any bits, also NaN, infinity, and subnormal f16 numbers. Subnormal bf16 numbers are also subnormal in f32 and
+      // flushed.
       case DType::bf16:
       case DType::f16:
         t.set(i, u * 8);

@@ -1,7 +1,7 @@
 // tests/device/made_kernel.h
 //
-// Factories of the CPU's table, and results of a problem by the kernel that one makes, once and wherever it may run; a
-// refusal fails the test.
+// Factories from the CPU's table, and the results of a problem with the kernel that one makes, once and under all
+// conditions; a refusal fails the test.
 #pragma once
 
 #include <string>
@@ -36,8 +36,8 @@ inline std::vector<Tensor> results_of(const Problem& problem, MakeKernel make) {
   return run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
 }
 
-// Under every instruction set of this machine and with teams of 1, 2, 3 and 8: the same bits, of which the first ones
-// are `near` what is expected. `shape` is named where they are not.
+// Under every instruction set of this machine and with teams of 1, 2, 3 and 8 threads: the same bits, which must be
+// `near` the expected results. `shape` is named in a failure.
 inline void expect_everywhere(Problem problem, MakeKernel make, const std::string& shape,
                               const std::vector<Tensor>& expected,
                               void (*near)(const Tensor& got, const Tensor& expected, const std::string& what)) {

@@ -1,5 +1,5 @@
-// Kernels on bf16 and f16 values: those that read and write them, and f32 kernels between conversions. Sums are f32 or
-// wider in all of them, so a result is at most one rounding away from the reference's.
+// Kernels on bf16 and f16 values: those that read and write them, and f32 kernels between conversions. All sum in f32
+// or wider, so a result is at most one rounding away from the reference.
 #include "kernel_testing.h"
 
 namespace ridgeline {
@@ -7,10 +7,10 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// The widest step between neighbours, as a share of their magnitude.
+// The largest distance between neighbours, relative to their magnitude.
 double step_of(DType dtype) { return dtype == DType::bf16 ? 0x1p-7 : 0x1p-10; }
 
-// The problem with its floating operands in `dtype`, except those in `wide`.
+// The problem with floating operands in `dtype`, except those in `wide`.
 Problem narrowed(Problem problem, DType dtype, const std::set<std::size_t>& wide = {}) {
   for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
     if (problem.inputs[i].dtype() == DType::f32 && !wide.contains(i)) {
@@ -84,7 +84,7 @@ TEST(NarrowKernels, ConvolutionsAgreeWithTheReferenceInAllPasses) {
         weights.attributes.set("kernel", layer.kernel);
         weights.attributes.set("bias", true);
         weights.attributes.set("f32_results", f32_results);
-        // No f32 kernel of the library takes this one (oneDNN#6035); Winograd's need wider filters.
+        // No f32 kernel of the library accepts this one (oneDNN#6035); Winograd needs more filters.
         if (layer.kernel == Integers{1, 1} && layer.image[3] < 16) continue;
         expect_agree(narrowed(weights, dtype), dtype, accepted);
         weights.attributes.set("bias", false);
@@ -205,7 +205,7 @@ TEST(NarrowKernels, ImagesAreNormalisedIntoNarrowTypesBitByBit) {
   }
 }
 
-// Large enough to go past the caches, in rows that are whole lines and in others.
+// Large enough to be written past the caches, with rows that are whole cache lines and others.
 TEST(NarrowKernels, LargeImagesAreNormalisedBitByBit) {
   for (const std::int64_t width : {224, 171}) {
     Tensor images(DType::u8, {20, 224, width, 3});
@@ -227,7 +227,7 @@ TEST(NarrowKernels, LargeImagesAreNormalisedBitByBit) {
   }
 }
 
-// The line of each thread is scratch memory for the team that there was when the kernel was made.
+// Each thread's line is scratch memory for the team at the time when the kernel was made.
 TEST(NarrowKernels, ImagesAreNormalisedByTheTeamThatTheKernelWasMadeFor) {
   Tensor images(DType::u8, {40, 3, 9, 3});
   for (std::int64_t i = 0; i < images.elements(); ++i) images.set(i, static_cast<double>(i * 37 % 256));
@@ -240,7 +240,8 @@ TEST(NarrowKernels, ImagesAreNormalisedByTheTeamThatTheKernelWasMadeFor) {
     return std::move(std::get<std::unique_ptr<Kernel>>(choice));
   }();
   const ComputeScope team(8);
-  EXPECT_TRUE(same_bits(run_kernel(*kernel, problem)[0], problem.reference()[0]));  // looks behind the scratch memory
+  EXPECT_TRUE(same_bits(run_kernel(*kernel, problem)[0],
+                        problem.reference()[0]));  // checks the memory after the scratch memory
 }
 
 TEST(NarrowKernels, EmulationSaysSoAndTakesNothingElse) {

@@ -1,5 +1,5 @@
-// NaN goes through: relu, alone and behind whatever applies it, and maxima keep it in every kernel of every instruction
-// set, as their references do; the gradient of a relu passes where its result is NaN.
+// NaN propagates: relu, alone and merged into other kernels, and maxima keep it in every kernel under every instruction
+// set, like their references; the gradient of a relu is passed on where its result is NaN.
 #include <cmath>
 #include <limits>
 
@@ -12,7 +12,7 @@ using Integers = std::vector<std::int64_t>;
 
 struct Case {
   Problem problem;
-  bool spreads = false;  // a kernel may make NaN of more results than those that read one (docs/device-winograd.md)
+  bool spreads = false;  // a kernel may turn more results into NaN than those that read one (docs/device-winograd.md)
 };
 
 Attributes relu_and(Attributes more) {
@@ -20,7 +20,7 @@ Attributes relu_and(Attributes more) {
   return more;
 }
 
-// Filters [K,R,R,C/groups] over an image, with bias; with an addend of the result's shape where that is asked for.
+// Filters [K,R,R,C/groups] over an image, with bias; optionally with an addend of the result's shape.
 Case convolution(const Shape& image, const Shape& filters, std::int64_t stride, std::int64_t groups, bool addend) {
   const std::int64_t pad = filters[1] / 2;
   Problem p{
@@ -99,7 +99,7 @@ std::vector<Case> maxima() {
   return cases;
 }
 
-// Operand 0 or another holds what a relu gave.
+// Operand 0 or another one is the result of a relu.
 std::vector<Case> gradients() {
   const Shape image{2, 10, 10, 32};
   std::vector<Case> cases;
@@ -111,7 +111,7 @@ std::vector<Case> gradients() {
                    true});
   const Shape channels{32};
   for (const char* gate : {"of_x", "of_y"}) {
-    // Above what is computed of x, whose rounding the references in f64 lack.
+    // Larger than what is computed from x, since the references in f64 do not have its rounding.
     for (const double ceiling : {0.0, std::string(gate) == "of_x" ? 6 : 0.5}) {
       cases.push_back({{"batch_norm_bwd",
                         {random_tensor(image, 1), random_tensor(image, 2), random_tensor(channels, 3),
@@ -168,7 +168,7 @@ void expect_every_kernel_keeps_nan(const Case& c, std::set<std::string>& taken) 
   }
 }
 
-// One NaN, of either sign, in each operand in turn.
+// One NaN of either sign in each operand in turn.
 void expect_nan_kept(const std::vector<Case>& cases, std::span<const DType> dtypes, std::set<std::string>& taken) {
   for (const Case& given : cases) {
     for (const DType dtype : dtypes) {

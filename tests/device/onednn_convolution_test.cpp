@@ -1,5 +1,5 @@
-// oneDNN's convolutions and dense layers: the layouts that they choose, and how good the kernels are that we get. Left
-// out of builds without oneDNN.
+// oneDNN's convolutions and dense layers: the layouts that they choose, and the quality of the kernels that we get. Not
+// in builds without oneDNN.
 #include <cmath>
 
 #include "convolution_support.h"
@@ -11,7 +11,7 @@
 namespace ridgeline {
 namespace {
 
-// The table says where in an op's order the library stands; an entry without a place would never be asked.
+// The table defines the library's position among the kernels of an op; an entry without a position would never be used.
 TEST(Onednn, EveryEntryHasAPlaceInTheKernelTable) {
   for (const KernelEntry& entry : device::library_kernels()) {
     std::set<std::string_view> names;
@@ -41,7 +41,7 @@ TEST(Convolution, AFreeWeightTakesTheLibrarysLayoutAndTheGradientIsWrittenInIt) 
   EXPECT_FALSE(home.plain()) << kernel->name;
   EXPECT_LE(difference(run_kernel(*kernel, forward)[0], forward.reference()[0]), 1e-5);
 
-  // The gradient arrives in the home layout, whatever the gradient kernel likes best.
+  // The gradient is in the home layout, whatever the gradient kernel prefers.
   const Problem gradient = c.backward_weights(true);
   const auto backward = make_free(gradient, false, home);
   EXPECT_TRUE(backward->output_layouts[0] == home);
@@ -50,7 +50,7 @@ TEST(Convolution, AFreeWeightTakesTheLibrarysLayoutAndTheGradientIsWrittenInIt) 
   EXPECT_LE(difference(got[0], expected[0]), 1e-5);
   EXPECT_LE(difference(got[1], expected[1]), 1e-5);
 
-  // Backward data may ask for another layout; either way it names one that it can read.
+  // Backward data may request another layout; in any case it names one that it can read.
   const Problem data = c.backward_data();
   const auto data_kernel = make_free(data, false, home);
   EXPECT_LE(difference(run_kernel(*data_kernel, data)[0], data.reference()[0]), 1e-5);
@@ -77,7 +77,7 @@ TEST(Convolution, BlockedLayoutsConvertToPlainAndBackWithoutLoss) {
     layout.blocked()->to_plain(blocked.data(), back.raw());
     EXPECT_TRUE(same_bits(weights, back)) << layout.name();
     EXPECT_TRUE(blocked.intact());
-    // The sum over all that is stored shows that padding is zero.
+    // The sum over everything stored shows that padding is zero.
     double plain_sum = 0;
     double blocked_sum = 0;
     for (std::int64_t i = 0; i < weights.elements(); ++i) plain_sum += std::abs(weights.at(i));
@@ -86,7 +86,7 @@ TEST(Convolution, BlockedLayoutsConvertToPlainAndBackWithoutLoss) {
     }
     EXPECT_NEAR(blocked_sum, plain_sum, 1e-9 * plain_sum);
 
-    // The conversion kernels do the same.
+    // The conversion kernels give the same.
     const ValueType type{DType::f32, weights.shape()};
     const auto into = make_conversion_kernel(type, Layout(), layout);
     const auto out_of = make_conversion_kernel(type, layout, Layout());
@@ -112,7 +112,7 @@ TEST(Convolution, LayoutsAreEqualWhenTheyDescribeTheSameBytes) {
 
 TEST(Convolution, TheModelsLayersRunOnVectorKernelsOfTheLibrary) {
   std::vector<std::pair<Convolution, bool>> layers;  // and whether their data gradient is needed
-  // AlexNet (torchvision widths), then ResNet-50's and VGG's kinds of layer.
+  // AlexNet (torchvision widths), then kinds of layers of ResNet-50 and VGG.
   layers.push_back({{{32, 224, 224, 3}, 64, {11, 11}, {4, 4}, {2, 2, 2, 2}}, false});
   layers.push_back({{{32, 27, 27, 64}, 192, {5, 5}, {1, 1}, {2, 2, 2, 2}}, true});
   layers.push_back({{{32, 13, 13, 192}, 384, {3, 3}, {1, 1}, {1, 1, 1, 1}}, true});
@@ -126,14 +126,14 @@ TEST(Convolution, TheModelsLayersRunOnVectorKernelsOfTheLibrary) {
   layers.push_back({{{8, 224, 224, 3}, 64, {3, 3}, {1, 1}, {1, 1, 1, 1}}, false});
   layers.push_back({{{8, 32, 32, 16}, 16, {3, 3}, {1, 1}, {1, 1, 1, 1}}, true});
   const auto expect_fast = [](const Kernel& kernel, const Shape& image) {
-    // The AVX2 kernels of the library do not take 11x11 filters over three channels.
+    // The AVX2 kernels of the library do not support 11x11 filters over three channels.
     const bool least = device::active_isa() == device::Isa::avx2 && image[3] == 3;
     EXPECT_GE(device::speed_of(kernel.name.substr(kernel.name.rfind(' ') + 1)),
               least ? device::Speed::product : device::Speed::generated)
         << kernel.name << " " << image.to_string();
   };
   for (const auto& [c, needs_data] : layers) {
-    // Shapes alone: the operands' values are not needed here.
+    // Only shapes: the operands' values are not needed.
     const auto problem = [&](const std::string& op, std::vector<Shape> shapes, const Attributes& more) {
       Problem p{op, {}, c.attributes()};
       for (const Shape& shape : shapes) p.inputs.push_back(Tensor::view(nullptr, DType::f32, shape));

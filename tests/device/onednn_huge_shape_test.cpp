@@ -1,5 +1,5 @@
-// oneDNN counts in ints and has no errors for what does not fit: the process ends in a division by zero, or searches
-// for minutes. Such shapes never reach it.
+// oneDNN counts in ints and does not check for overflow: the process ends in a division by zero, or searches for
+// minutes. Such shapes must not reach it.
 #include <gtest/gtest.h>
 
 #include "ridgeline/device/cpu/kernel_table.h"
@@ -12,7 +12,7 @@ struct HugeCase {
   std::vector<Shape> inputs;
   Attributes attributes;
 
-  // What the entry of the library makes of it: "" for a kernel, else its reason against it.
+  // The result of the library's entry: "" for a kernel, else the reason of its refusal.
   std::string refusal() const {
     const OpDef& def = op_def(op);
     Node node;
@@ -40,7 +40,7 @@ Attributes with_pad(const char* name, Attribute value) {
   return attributes;
 }
 
-// Convolutions of 3x3 and 1x1, forward and backward, over a square image with `c` channels to `k`.
+// Convolutions of 3x3 and 1x1, forward and backward, over a square image from `c` to `k` channels.
 std::vector<HugeCase> convolutions(std::int64_t side, std::int64_t c, std::int64_t k) {
   const Shape x{1, side, side, c}, y{1, side, side, k}, three{k, 3, 3, c}, one{k, 1, 1, c};
   return {{"conv2d", {x, three}, {{"pad", Integers{1, 1, 1, 1}}}},

@@ -53,7 +53,7 @@ TEST(Normalisation, EveryBatchNormKernelAgreesWithTheReference) {
   EXPECT_EQ(accepted.size(), has_library() ? 6u : 3u);
 }
 
-// The images of a batch norm in bf16, what belongs to channels as it is.
+// The images of a batch norm in bf16, values per channel unchanged.
 Problem with_narrow_images(Problem problem) {
   const int rank = problem.inputs[0].shape().rank();
   for (Tensor& t : problem.inputs) {
@@ -109,7 +109,7 @@ TEST(Normalisation, BatchNormAddsAndAppliesReluAndItsGradient) {
   }
 }
 
-// Results may lie on operands: the same bits as apart.
+// Results may overwrite operands: the same bits as in separate memory.
 TEST(Normalisation, BatchNormGivesTheSameBitsInPlace) {
   const Shape shape{5, 9, 9, 40};
   const Shape c{40};
@@ -160,7 +160,7 @@ TEST(Normalisation, TheOwnBatchNormKeepsItsVarianceBesideALargeMean) {
   const auto expected = problem.reference();
   EXPECT_LE(difference(got[1], expected[1]), 1e-7);
   EXPECT_LE(difference(got[2], expected[2]), 1e-6);
-  // y loses what x - mean loses when the mean is rounded: half an ulp of 1000 beside a deviation of 0.58.
+  // y loses as much as x - mean if the mean is rounded: half an ulp of 1000, with a deviation of 0.58.
   EXPECT_LE(difference(got[0], expected[0]), 1e-4);
 }
 
@@ -232,7 +232,7 @@ TEST(Reductions, TheL2PenaltyAgreesWithTheReference) {
   EXPECT_EQ(accepted.size(), 1u);
 }
 
-// Sums that the chunks of a pass over memory would change if their borders followed the team.
+// Sums that would change if the chunks of a pass over memory depended on the team size.
 TEST(Reductions, OwnKernelsGiveTheSameBitsForAnyTeamSize) {
   const Shape shape{9, 30, 31, 24};
   const Shape c{24};
@@ -316,7 +316,7 @@ TEST(Losses, ALabelOutsideTheClassesIsTheUsersError) {
             "[softmax_cross_entropy] label 12 of row 3 is outside the 10 classes");
   EXPECT_EQ(message_of({"top_k_accuracy", {logits, labels}, {{"k", std::int64_t{5}}}}),
             "[top_k_accuracy] label 12 of row 3 is outside the 10 classes");
-  // A row that the mask leaves out may hold anything.
+  // A masked row may contain anything.
   Tensor mask = Tensor::zeros(DType::f32, {6});
   mask.set(0, 1);
   EXPECT_EQ(message_of({"softmax_cross_entropy", {logits, labels, mask}, {}}), "");

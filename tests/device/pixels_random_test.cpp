@@ -1,5 +1,5 @@
-// Convolutions by pixels, of random shapes, against the reference: windows over f32 and bf16 images, with what
-// follows the sums, every vector target, teams of several sizes, whatever the scratch memory held.
+// Random convolutions with the pixel kernels, compared with the reference: windows over f32 and bf16 images, epilogues,
+// every vector target, teams of several sizes, any contents of the scratch memory.
 #include "made_kernel.h"
 #include "tile_support.h"
 #include "winograd_support.h"
@@ -12,7 +12,7 @@ KernelEntry entry_of(std::size_t pass) {
   return cpu_entry(kOps[pass], "pixels");
 }
 
-// Of multiples of 16 channels: around the width of a panel, the depth of a sum in registers, a group of filters.
+// Multiples of 16 channels: around the width of a panel, the depth of a sum in registers, a group of filters.
 std::int64_t random_channels(SampleRandom& random) {
   const std::int64_t most = random.integer(0, 5) == 0 ? 40 : random.integer(0, 2) == 0 ? 14 : 5;
   return 16 * random.integer(1, most);
@@ -23,7 +23,7 @@ ConvolutionCase random_pixels(SampleRandom& random) {
   c.name = "random";
   c.kernel = {1, 1};
   c.pad = {0, 0, 0, 0};
-  // One pixel, fewer than a block, several parts of a gradient.
+  // One pixel, less than a block, several parts of a gradient.
   const std::int64_t most = random.integer(0, 4) == 0 ? 40 : random.integer(0, 2) == 0 ? 16 : 7;
   const std::int64_t height = random.integer(1, most), width = random.integer(1, most);
   c.image = {random.integer(1, 3), height, width, random_channels(random)};
@@ -32,8 +32,8 @@ ConvolutionCase random_pixels(SampleRandom& random) {
   return c;
 }
 
-// A window of any size up to `most`, padding and stride over an image that may be smaller than it; dilation where there
-// is no stride, or where `dilated` says so.
+// A window of any size up to `most`, padding and stride over an image that may be smaller than it; dilation only
+// without stride, or if `dilated`.
 ConvolutionCase random_window(SampleRandom& random, std::int64_t most, bool dilated) {
   ConvolutionCase c;
   c.name = "random";
@@ -51,7 +51,7 @@ ConvolutionCase random_window(SampleRandom& random, std::int64_t most, bool dila
   return c;
 }
 
-// The problem of a pass over f32 or bf16 images, as the tile kernels' tests write it down.
+// The problem of a pass over f32 or bf16 images, in the notation of the tile kernels' tests.
 TileProblem problem_of(std::size_t pass, const ConvolutionCase& c, bool narrow, bool bias = false, bool relu = false) {
   TileProblem p = kTilePasses[pass](c);
   if (pass == 0 && !bias) p.problem.inputs.pop_back();

@@ -1,4 +1,4 @@
-// Pools: every kernel against the reference, ties, numbers that are none, and an index that is wrong.
+// Pools: every kernel against the reference, with ties, NaN and infinity, and invalid indices.
 #include <array>
 #include <limits>
 
@@ -61,8 +61,8 @@ TEST(Pooling, ANotANumberAndInfinitiesGoThroughTheOwnMaximumKernel) {
   }
 }
 
-// What relu leaves, which bf16 kernels compare by its bits, with ties; and now and then something of another kind: NaN
-// of either sign, -0, a negative number.
+// Results of relu, which bf16 kernels compare by their bits, with ties; and sometimes other values: NaN of either sign,
+// -0, a negative number.
 TEST(Pooling, ValuesWithoutASignAndTheFewBesideThemGoThroughTheOwnMaximumKernel) {
   constexpr std::array<std::uint16_t, 4> kOthers = {0x7fc1, 0xffc0, 0x8000, 0xbf80};
   std::vector<Pooling> poolings = kPoolings;
@@ -87,7 +87,7 @@ TEST(Pooling, ValuesWithoutASignAndTheFewBesideThemGoThroughTheOwnMaximumKernel)
   }
 }
 
-// Zeros of either sign are equal, so the first of them wins; subnormal numbers are numbers.
+// Zeros of both signs are equal, so the first of them wins; subnormal numbers count as numbers.
 TEST(Pooling, ZerosOfEitherSignAndSubnormalNumbersAreOrderedAsTheyAre) {
   constexpr std::array<double, 5> kSmall = {0.0, -0.0, 0x1p-130, -0x1p-130, 0x1p-129};
   for (const Pooling& pool : kPoolings) {
@@ -115,7 +115,7 @@ TEST(Pooling, EveryBackwardKernelAgreesWithTheReference) {
   EXPECT_EQ(accepted.size(), has_library() ? 2u : 1u);
 }
 
-// Beyond the window, and in the padding of the first and the last one; the reference says the same.
+// Outside the window, and in the padding of the first and last windows, as in the reference.
 TEST(Pooling, AnIndexThatNamesNoPixelIsAnErrorOfEveryBackwardKernel) {
   const Pooling pool{{2, 6, 6, 70}, {3, 3}, {2, 2}, {1, 1, 1, 1}};
   const Tensor right = pool.max().reference()[1];
@@ -145,7 +145,7 @@ TEST(Pooling, AnIndexThatNamesNoPixelIsAnErrorOfEveryBackwardKernel) {
   }
 }
 
-// The library's kernel adds gradients in bf16: up to three roundings beside ours of one.
+// The library's kernel adds gradients in bf16: up to three roundings, while ours has one.
 TEST(Pooling, GradientsInBf16AreAddedInF32AndRoundedOnce) {
   for (const Pooling& pool : kPoolings) {
     const Tensor index = pool.max().reference()[1];
@@ -175,7 +175,7 @@ TEST(Pooling, EveryAverageKernelAgreesWithTheReference) {
   EXPECT_EQ(accepted.size(), has_library() ? 4u : 2u);
 }
 
-// Results that go past the caches, where lines are whole and where they are not.
+// Results that are written past the caches, with rows that are whole cache lines and others.
 TEST(Pooling, LargeGradientsAgreeWithTheReference) {
   for (const std::int64_t channels : {128, 100}) {
     const Pooling pool{{4, 66, 87, channels}, {3, 3}, {2, 2}, {0, 0, 0, 0}};

@@ -1,5 +1,5 @@
-// What kernels promise of their bits: the same for any team, the same on any machine. Who does not promise it is
-// refused where it is asked for.
+// Promises of kernels about bits: the same for any team size, or on any machine. Kernels without the requested promise
+// are not used.
 #include <array>
 #include <stdexcept>
 
@@ -38,7 +38,7 @@ void add_convolution(std::vector<Problem>& problems, const Layer& l) {
   for (Problem* p : {&forward, &data, &gradient}) problems.push_back(std::move(*p));
 }
 
-// A few of every op that has kernels beside the loop interpreter.
+// A few problems of every op that has kernels besides the loop interpreter.
 std::vector<Problem> problems() {
   std::vector<Problem> all;
   add_convolution(all, {{2, 9, 9, 16}, 32, {3, 3}, {1, 1}, {1, 1, 1, 1}});
@@ -47,7 +47,7 @@ std::vector<Problem> problems() {
   add_convolution(all, {{3, 8, 8, 24}, 24, {1, 1}, {2, 2}});
   add_convolution(all, {{3, 7, 7, 70}, 33, {1, 1}});
   add_convolution(all, {{2, 10, 9, 12}, 18, {3, 3}, {2, 1}, {2, 2, 2, 2}, {2, 2}, 3});
-  // Those without a bias, which kernels of their own take.
+  // Ops without a bias, which have their own kernels.
   add_convolution(all, {{2, 29, 31, 64}, 128, {1, 1}});
   (all.end() - 3)->inputs.pop_back();
   (all.end() - 3)->attributes.set("activation", std::string("none"));
@@ -114,7 +114,7 @@ std::vector<Tensor> results(const KernelEntry& entry, const Problem& problem, in
   return run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
 }
 
-// Every kernel of at least this level, against itself with one thread under the first of `isas`.
+// Every kernel of at least this level, compared with itself with one thread under the first of `isas`.
 void expect_promise(Reproducibility level, const std::vector<Isa>& isas) {
   std::set<std::string> kept;
   for (Problem problem : problems()) {
@@ -180,7 +180,7 @@ TEST(Promise, WhoCannotKeepItIsRefusedWithTheReason) {
             "unknown reproducibility 'bitwise' (allowed: fast, deterministic, portable)");
 }
 
-// That of convolutions or dense layers of any shape.
+// The level of convolutions or dense layers of any shape.
 KernelEntry direct_entry(std::string_view op) {
   for (const KernelEntry& entry : cpu_kernels(op)) {
     if (entry.name == "direct" || entry.name == "rows") return entry;
@@ -206,7 +206,7 @@ TEST(DirectKernels, RefuseWhatIsEmpty) {
   }
 }
 
-// Their scratch memory has a part for each thread that there was when they were made.
+// Their scratch memory has a part for each thread of the team at the time when they were made.
 TEST(DirectKernels, AreRunByTheTeamThatTheyWereMadeFor) {
   std::vector<Problem> all = dense_problems(700);
   add_convolution(all, {{2, 19, 19, 16}, 32, {3, 3}, {1, 1}, {1, 1, 1, 1}});
@@ -220,7 +220,7 @@ TEST(DirectKernels, AreRunByTheTeamThatTheyWereMadeFor) {
       return std::move(std::get<std::unique_ptr<Kernel>>(choice));
     }();
     const ComputeScope team(8);
-    const std::vector<Tensor> got = run_kernel(*kernel, problem);  // looks behind the scratch memory
+    const std::vector<Tensor> got = run_kernel(*kernel, problem);  // checks the memory after the scratch memory
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << problem.op;
   }
 }

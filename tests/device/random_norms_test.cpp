@@ -1,4 +1,4 @@
-// Batch norms and response normalisation of random shapes by every kernel, in f32 and bf16.
+// Batch norms and response normalisation of random shapes with every kernel, in f32 and bf16.
 #include <array>
 
 #include "every_entry.h"
@@ -23,7 +23,7 @@ Tensor draw_tensor(SampleRandom& random, const Shape& shape, DType type, double 
   return as_type(random_tensor(shape, draw_seed(random), low, high), type);
 }
 
-using Each = std::vector<double>;  // a number for each channel
+using Each = std::vector<double>;  // one number per channel
 
 template <class F>
 Each each_channel(const Tensor& gamma, const F& value) {
@@ -36,18 +36,18 @@ Each values_of(const Tensor& t) {
   return each_channel(t, [&](std::size_t i) { return t.at(static_cast<std::int64_t>(i)); });
 }
 
-// The operands of a batch norm of random values, and what its rounding errors are a share of.
+// The operands of a random batch norm, and the magnitudes to which its rounding errors are relative.
 struct NormedBatch {
   Shape shape;
   DType type;
   Tensor x, gamma, beta, mean, var;
   bool addend, relu;
-  bool fused;  // half of them are the op alone
+  bool fused;  // half of them are the op without activation and addend
 
   std::string to_string() const { return shape.to_string() + " " + std::string(name_of(type)); }
   double rows() const { return static_cast<double>(x.elements() / gamma.elements()); }
   double scale(std::size_t c) const { return std::abs(gamma.at(static_cast<std::int64_t>(c))); }
-  // The largest of what x - mean subtracts, in deviations.
+  // The largest |x - mean|, in deviations.
   Each reach(const Each& inv_std, const Each& means) const {
     Each most = each_channel(gamma, [&](std::size_t c) { return std::abs(means[c]) * inv_std[c]; });
     for (std::int64_t i = 0; i < x.elements(); ++i) {
@@ -56,7 +56,7 @@ struct NormedBatch {
     }
     return most;
   }
-  // bf16 values that are added are rounded before.
+  // bf16 values are rounded before they are added.
   Allowance allowed(bool adds) const { return adds && type == DType::bf16 ? Allowance{0x1p-7, 1} : Allowance{2e-6, 1}; }
   Problem problem(const std::string& op, const Tensor& added) const {
     Problem p{op, {x, gamma, beta, mean, var}, {{"activation", std::string(relu ? "relu" : "none")}}};
@@ -75,7 +75,7 @@ NormedBatch draw_batch(SampleRandom& random) {
   const DType type = draw_coin(random) ? DType::bf16 : DType::f32;
   const bool fused = draw_coin(random);
   const Shape c{shape[-1]};
-  const double middle = random.integer(0, 3) == 0 ? 8 : 1;  // a mean beside which the deviation is small
+  const double middle = random.integer(0, 3) == 0 ? 8 : 1;  // a mean that is large compared with the deviation
   Tensor gamma = draw_tensor(random, c, DType::f32, 0.2, 2);
   for (std::int64_t i = 0; i < gamma.elements(); i += 3) gamma.set(i, -gamma.at(i));
   return {shape,
@@ -94,7 +94,7 @@ NormedBatch draw_batch(SampleRandom& random) {
 Magnitudes magnitudes_of_train(const NormedBatch& batch, const Each& inv_std, const Each& reach) {
   const auto of = [&](const auto& value) { return each_channel(batch.gamma, value); };
   const auto in_x = [&](std::size_t c) { return reach[c] / inv_std[c]; };
-  const double spread = std::min(std::sqrt(batch.rows()), 4.0);  // of a value from the mean, in deviations
+  const double spread = std::min(std::sqrt(batch.rows()), 4.0);  // distance of a value from the mean, in deviations
   return {of([&](std::size_t c) { return 2 + batch.scale(c) * reach[c] * (1 + spread); }), of(in_x),
           of([&](std::size_t c) { return inv_std[c] * (1 + reach[c]); }),
           of([&](std::size_t c) { return 1 + in_x(c); }), of([&](std::size_t c) { return 2 + in_x(c) * in_x(c); })};
@@ -110,7 +110,7 @@ Magnitudes magnitudes_of_backward(const NormedBatch& batch, const Each& inv_std,
           {2}};
 }
 
-// x such that no y, which of_x makes once more of it, lies where rounding decides whether the gate is open.
+// Values of x for which no y, which of_x recomputes, is so near a bend that rounding decides whether the gate is open.
 Tensor clear_of_the_gate(const NormedBatch& batch, const Each& means, const Each& inv_std, const Each& reach) {
   Tensor x = batch.x.clone();
   for (std::int64_t i = 0; i < x.elements(); ++i) {

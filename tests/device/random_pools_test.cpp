@@ -1,4 +1,4 @@
-// Pools of random shapes by every kernel, in f32 and bf16.
+// Pools of random shapes with every kernel, in f32 and bf16.
 #include "every_entry.h"
 
 namespace ridgeline {
@@ -17,7 +17,7 @@ struct RandomPool {
   Tensor typed(const Tensor& t) const { return narrow ? as_type(t, DType::bf16) : t; }
 };
 
-// Windows that overlap, that leave pixels out, that reach over the image or hold all of it.
+// Windows that overlap, skip pixels, reach beyond the image or contain all of it.
 RandomPool draw_random_pool(SampleRandom& random) {
   const auto draw = [&](std::int64_t low, std::int64_t high) { return random.integer(low, high); };
   RandomPool pool;
@@ -42,7 +42,7 @@ RandomPool draw_random_pool(SampleRandom& random) {
   return pool;
 }
 
-// As drawn, with ties, or as relu leaves them.
+// Random values, with ties, or like results of relu.
 Tensor random_pixels(const RandomPool& pool, SampleRandom& random) {
   Tensor x = random_tensor(pool.image, static_cast<std::uint64_t>(random.integer(0, 1'000'000)));
   const std::int64_t kind = random.integer(0, 2);
@@ -53,7 +53,7 @@ Tensor random_pixels(const RandomPool& pool, SampleRandom& random) {
   return pool.typed(x);
 }
 
-// The windows that may add to one pixel: the library rounds each such sum of bf16 values to bf16.
+// The number of windows that may add to one pixel: the library rounds each such bf16 sum to bf16.
 double most_windows(const RandomPool& pool) {
   double windows = 1;
   for (std::size_t axis = 0; axis < 2; ++axis)

@@ -1,4 +1,4 @@
-// What the simulated device checks for real ones: the order of work on several streams, recordings, pinned memory.
+// What the simulated device checks for real devices: the order of work on several streams, recordings, pinned memory.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -65,7 +65,7 @@ TEST(StreamOrder, WorkOfTwoStreamsOnTheSameBytesNeedsAnEventBetween) {
   f.compute.record(*read);
   f.copies.wait(*read);
   f.copies.copy_from_host(f.x->address(), &value, sizeof value);
-  f.copies.synchronize();  // the host has waited: no event is needed
+  f.copies.synchronize();  // the host has waited, so no event is needed
   f.add(f.from, f.to);
   EXPECT_EQ(f.value(*f.y), 2);
 }
@@ -130,7 +130,7 @@ TEST(Recording, RefusesWhatCannotBeDoneAgain) {
   EXPECT_NE(error_of([&] { f.device.record([&] { f.compute.wait(*before); }); }), "");
   EXPECT_EQ(error_of([&] { f.device.record([&] { f.compute.copy_from_host(f.x->address(), &value, 4); }); }),
             "[simulated] a copy of memory that is not pinned cannot be recorded");
-  // And an error ends it: what comes then is done.
+  // An error ends it, and later work runs.
   f.set(3);
   EXPECT_EQ(f.value(*f.x), 3);
 }
@@ -148,7 +148,7 @@ TEST(Recording, ChecksTheOrderOfEachReplay) {
   f.copies.wait(*read);
   f.copies.copy_from_host(f.x->address(), &value, sizeof value);
   EXPECT_NE(error_of([&] { recording->replay(); }), "") << "nobody waits for the copy";
-  f.copies.synchronize();  // the event goes
+  f.copies.synchronize();  // the event is destroyed
 }
 
 TEST(Recording, OfMemoryThatIsGoneIsAnError) {
@@ -178,7 +178,7 @@ TEST(Copies, WhosePinnedSourceIsWrittenOverFail) {
   const auto pinned = f.device.allocate_pinned(sizeof(int));
   int* const source = static_cast<int*>(pinned->address());
   *source = 7;
-  // Behind work on another stream that is still to come.
+  // After work on another stream that has not run yet.
   std::atomic<bool> open{false};
   struct Door : Kernel {
     std::atomic<bool>& open;

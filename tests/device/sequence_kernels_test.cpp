@@ -1,5 +1,5 @@
-// Kernels of products, norms of samples, softmax over any axis, tables and parts, over random shapes, beside the
-// references.
+// Kernels of matrix products, norms of samples, softmax over any axis, tables and slices with random shapes, compared
+// with the references.
 #include <array>
 
 #include "ridgeline/core/error.h"
@@ -18,7 +18,7 @@ Problem narrow_data(const Problem& problem, std::set<std::size_t> parameters) {
   }
   return narrow;
 }
-constexpr double kNarrow = 1.0 / 128;  // of the largest result
+constexpr double kNarrow = 1.0 / 128;  // relative to the largest result
 
 TEST(SequenceKernels, ProductsOfMatricesAgreeWithTheReference) {
   std::set<std::string> accepted, narrow;
@@ -88,7 +88,7 @@ TEST(SequenceKernels, NormsKeepTheirVarianceBesideALargeMean) {
     const auto expected = problem.reference();
     EXPECT_LE(difference(got[1], expected[1]), 1e-6) << op;
     EXPECT_LE(difference(got[2], expected[2]), 1e-5) << op;
-    EXPECT_LE(difference(got[0], expected[0]), 3e-4) << op;  // half an ulp of 1000 beside a deviation of 0.58
+    EXPECT_LE(difference(got[0], expected[0]), 3e-4) << op;  // half an ulp of 1000, with a deviation of 0.58
   }
 }
 

@@ -37,7 +37,7 @@ std::string error_of(F&& body) {
   return "no error";
 }
 
-// A kernel that waits until the test lets it go, then may throw.
+// A kernel that waits until the test releases it, then may throw.
 struct Gate : Kernel {
   std::atomic<bool>& open;
   bool fails;
@@ -78,7 +78,7 @@ TEST(SimulatedDevice, TheStreamRunsBehindInTheOrderGiven) {
   const auto wait = gate(device, open);
   const auto memory = device.allocate(sizeof(int));
   device.stream().run(*wait, {nullptr, nullptr, nullptr});
-  // The copies wait behind the gate; the first one's source may change at once.
+  // The copies wait for the gate; the source of the first one may change immediately.
   int value = 1;
   int seen_first = 0;
   int seen_second = 0;
@@ -186,7 +186,7 @@ TEST(SimulatedDevice, AnErrorOfTheWorkArrivesAtSynchronizeAndTheWorkBehindItIsDr
   open = true;
   EXPECT_EQ(error_of([&] { device.stream().synchronize(); }), "the gate is broken");
   EXPECT_EQ(seen, 0);
-  // Afterwards the stream works again.
+  // The stream works again afterwards.
   device.stream().copy_from_host(memory->address(), &value, sizeof value);
   device.stream().copy_to_host(&seen, memory->address(), sizeof seen);
   device.stream().synchronize();

@@ -1,4 +1,4 @@
-// As what a kernel reads and writes its operands, and in which type it computes, are columns of the kernel table.
+// The types in which a kernel reads and writes its operands, and in which it computes, are columns of the kernel table.
 #include <gtest/gtest.h>
 
 #include "tests/device/kernel_testing.h"
@@ -6,7 +6,7 @@
 namespace ridgeline {
 namespace {
 
-// "" or the refusal of the op's entry with that name.
+// "" or the message with which the op's entry of that name refuses.
 std::string refusal_of(const Problem& problem, std::string_view entry_name) {
   const Node node = problem.node();
   for (const KernelEntry& entry : cpu_kernels(problem.op)) {

@@ -1,4 +1,5 @@
-// Boxes of elements between strided arrays: every element in its place, and nothing beside the box written.
+// Copies of boxes of elements between strided arrays: every element is at its place, and nothing outside the box is
+// written.
 #include "ridgeline/device/cpu/copy/strided_copy.h"
 
 #include <gtest/gtest.h>
@@ -13,8 +14,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// Distances of an array's elements whose axes lie in `order`, the outermost first, each `gap` elements longer than the
-// box.
+// Strides of an array whose axes are in `order`, outermost first, each `gap` elements longer than the box.
 Integers strides_in_order(const Integers& sizes, const Integers& order, std::int64_t gap, std::int64_t& elements) {
   Integers strides(sizes.size());
   elements = 1;

@@ -1,4 +1,4 @@
-// The tile kernels' convolutions against the reference, on scalar tiles and on the machine's.
+// The tile kernels' convolutions compared with the reference, on scalar tiles and on the machine's.
 #include <cmath>
 #include <limits>
 
@@ -69,11 +69,11 @@ ConvolutionCase random_first_layer(SampleRandom& random) {
   return c;
 }
 
-// Every value, and on all tiles the same bits, whatever the scratch memory held and however large the team is.
+// Every value, and on all tiles the same bits, for any contents of the scratch memory and any team size.
 TEST(TileConvolution, StridedFirstLayersByBlocksAgreeWithTheReference) {
   const std::int64_t shapes = shapes_to_try(60);
   SampleRandom random(philox_key(15, "tile first layers"), 0, 0);
-  // One image's blocks beyond one item; AlexNet's and ResNet's first layers.
+  // More blocks of one image than one item; first layers of AlexNet and ResNet.
   std::vector<ConvolutionCase> cases = {
       {{1, 200, 700, 3}, 33, {5, 5}, {2, 2, 2, 2}, {2, 2}, {1, 1}, 1, "some items an image"},
       {{2, 63, 63, 3}, 64, {11, 11}, {2, 2, 2, 2}, {4, 4}, {1, 1}, 1, "alexnet"},
@@ -117,8 +117,8 @@ TEST(TileConvolution, BlocksAreForStridedFirstLayersAlone) {
   EXPECT_EQ(refusal(c), "as many channels as a tile is deep");
 }
 
-// Everything that goes its own way: the first layer's patches, images that need no staging, groups, strides that skip
-// pixels, tiles that are partly empty, weight gradients that share the tiles of dy.
+// All special cases: patches of the first layer, images without staging, groups, strides that skip pixels, partly empty
+// tiles, weight gradients that share the tiles of dy.
 const ConvolutionCase kWays[] = {
     {{3, 19, 17, 40}, 72, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 1, "taps"},
     {{2, 37, 41, 3}, 24, {11, 11}, {2, 2, 2, 2}, {4, 4}, {1, 1}, 1, "patches"},
@@ -171,7 +171,7 @@ TEST(TileConvolution, APoisonedScratchMemoryChangesNothing) {
   }
 }
 
-// Forward and to the data; sums for weights also run over pixels that no tap reads, times zeros.
+// Forward and backward data; sums for weights also include pixels that no tap reads, times zeros.
 TEST(TileConvolution, ANanReachesTheResultsThatReadItAndNoOther) {
   for (const ConvolutionCase& c : kWays) {
     for (const std::string way : {"none", "relu", "to the data"}) {
@@ -209,7 +209,7 @@ TEST(TileConvolution, AnAddendIsPartOfTheSumBeforeItIsRounded) {
   }
 }
 
-// Values of both signs, subnormal ones, zeros and what is no number.
+// Values of both signs, subnormal ones, zeros, infinities and NaN.
 Tensor random_gate(const Shape& shape) {
   Tensor gate = random_bf16(shape, 8);
   const double special[] = {0.0, -0.0, 0x1p-130, std::numeric_limits<double>::quiet_NaN(),
@@ -218,7 +218,7 @@ Tensor random_gate(const Shape& shape) {
   return gate;
 }
 
-// With the bits of relu_grad on the gradient by itself, which the loop kernels compute.
+// With the bits of a separate relu_grad on the gradient, which the loop kernels compute.
 TEST(TileConvolution, AGateLeavesTheGradientOrZero) {
   for (const ConvolutionCase& c : kWays) {
     const TileProblem plain = tile_backward_data(c);

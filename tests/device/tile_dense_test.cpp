@@ -1,4 +1,4 @@
-// The tile kernels' dense layers against the reference, on scalar tiles and on the machine's.
+// The tile kernels' dense layers compared with the reference, on scalar tiles and on the machine's.
 #include "ridgeline/device/cpu/tiles/dense_states.h"
 #include "tile_support.h"
 
@@ -75,7 +75,7 @@ TEST(TileDense, RandomShapesAgreeWithTheReferenceOnAllTiles) {
   }
 }
 
-// Beyond one chunk of inputs (1,024), of outputs (1,024), one item's outputs and one load of rows (256).
+// Larger than one chunk of inputs (1,024), of outputs (1,024), one item's outputs and one load of rows (256).
 const DenseCase kLong[] = {{5, 2500, 40}, {130, 1100, 700}, {300, 70, 1090}, {1, 1050, 513}};
 
 TEST(TileDense, LongShapesAgreeWithTheReference) {
@@ -90,7 +90,7 @@ TEST(TileDense, TheBitsDoNotDependOnTheTeam) {
   }
 }
 
-// Rules over w, m, the gradient, a rate and a flag; some with a rounded copy of the weights.
+// Rules with w, m, the gradient, a rate and a flag; some with a rounded copy of the weights.
 struct UpdateCase {
   const char* expression;
   std::int64_t states;
@@ -104,7 +104,7 @@ constexpr UpdateCase kUpdates[] = {
     {"t0 = 0.9 * x1 + x2; select(x4, x0 - x3 * t0, x0); select(x4, t0, x1)", 2, false, true},
 };
 
-// A part of `slots` states beside w, and what stands behind dy.
+// A problem with `slots` states besides w, and the scalars after dy.
 Problem dense_update(const DenseCase& c, const UpdateCase& u, bool bias, bool squares) {
   Problem p{"dense_update",
             {},
@@ -117,7 +117,7 @@ Problem dense_update(const DenseCase& c, const UpdateCase& u, bool bias, bool sq
   return p;
 }
 
-// `free`: the states may lie as the kernel likes.
+// `free`: the kernel may choose the layout of the states.
 KernelRequest update_request(const Problem& problem, const Node& node, bool free) {
   KernelRequest request = problem.request(node);
   for (std::int64_t i = 0; i < node.attributes.integer("states"); ++i)
@@ -135,7 +135,7 @@ std::unique_ptr<Kernel> update_kernel(const Problem& problem, Tiles tiles, bool 
   return std::move(std::get<std::unique_ptr<Kernel>>(made));
 }
 
-// The states are those that the loop gives of the gradient that the kernel for it alone makes, bit by bit.
+// The states have the bits that the loop gives for the gradient of the kernel that computes only the gradient.
 void expect_update(const DenseCase& c, const UpdateCase& u, bool bias, bool squares, bool free = false) {
   const Problem problem = dense_update(c, u, bias, squares);
   TileProblem alone = dense_backward_weights(c);
@@ -152,7 +152,7 @@ void expect_update(const DenseCase& c, const UpdateCase& u, bool bias, bool squa
     loop.inputs.insert(loop.inputs.end(), problem.inputs.begin() + states + 2, problem.inputs.end());
     const std::vector<Tensor> next = loop.reference();
     std::vector<Tensor> got = run_kernel(*kernel, problem);
-    if (squares) {  // of the weights as they were, in whatever order
+    if (squares) {  // of the old weights, in any order
       const auto at = got.begin() + states + (bias ? 1 : 0);
       double sum = 0;
       for (std::int64_t i = 0; i < problem.inputs[0].elements(); ++i) sum += std::pow(problem.inputs[0].at(i), 2);
@@ -184,7 +184,7 @@ TEST(TileDense, AnUpdateWithItsGradientGivesTheBitsOfBothApart) {
     ASSERT_NO_FATAL_FAILURE(
         expect_update(c, kUpdates[random.integer(0, 4)], random.integer(0, 1) == 0, random.integer(0, 1) == 0, free));
   }
-  // Beyond one range of inputs (4,096; 512 where rows are many) and one item of outputs (128).
+  // Larger than one range of inputs (4,096; 512 for many rows) and one item of outputs (128).
   for (const DenseCase& c : {DenseCase{40, 4200, 40}, DenseCase{1100, 1090, 33}, DenseCase{3, 70, 300}})
     ASSERT_NO_FATAL_FAILURE(expect_update(c, kUpdates[3], true, true));
   for (const DenseCase& c : {DenseCase{40, 4224, 40}, DenseCase{1100, 1088, 33}, DenseCase{3, 96, 300}})
@@ -255,15 +255,15 @@ TEST(TileDense, AnUpdateOfStatesInBlocksGivesTheSameBitsWithAnyTeamAndKeepsTheir
     Tensor plain(DType::f32, c.w());
     blocks.to_plain(states[i].data(), plain.raw());
     EXPECT_TRUE(same_bits(plain, first[i])) << "in place, state " << i;
-    // Rows 700 to 703 of the last blocks are none.
+    // Rows 700 to 703 of the last blocks do not exist.
     const auto* const last = reinterpret_cast<const float*>(states[i].data()) + 21 * 35 * 1024 + 28 * 32;
     EXPECT_TRUE(std::all_of(last, last + 4 * 32, [](float v) { return v == 0; }));
   }
   for (std::size_t i = 2; i < first.size(); ++i) EXPECT_TRUE(same_bits(rest[i - 2], first[i])) << "in place, " << i;
 }
 
-// With the copy in the tiles that both passes over the weights read: the values that the form has of the plain copy,
-// and all other results as before.
+// With the copy in the tiles that both passes over the weights read: the values of the derived form of the plain copy,
+// and all other results unchanged.
 TEST(TileDense, AnUpdateWritesItsCopyInTiles) {
   using device::tiles::DenseForm;
   for (const DenseCase& c : {DenseCase{5, 70, 45}, DenseCase{33, 64, 90}, DenseCase{40, 4200, 40}}) {
@@ -302,7 +302,7 @@ TEST(TileDense, AnUpdateWritesItsCopyInTiles) {
       for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << i;
       EXPECT_EQ(std::memcmp(written.data(), copy.data(), bytes), 0) << c.to_string();
 
-      // From states in blocks the same tiles.
+      // From states in blocks, the same tiles.
       KernelChoice in_blocks = with_tiles(true);
       ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Kernel>>(in_blocks));
       Kernel& other = *std::get<std::unique_ptr<Kernel>>(in_blocks);

@@ -1,4 +1,4 @@
-// f32 convolutions by three products of bf16 halves, against the reference, on scalar tiles and on the machine's.
+// f32 convolutions by three products of bf16 halves, compared with the reference, on scalar tiles and on the machine's.
 #include <cmath>
 #include <limits>
 
@@ -11,7 +11,7 @@
 namespace ridgeline {
 namespace {
 
-// The problem of a bf16 kernel on f32 values that bf16 does not hold.
+// The problem of a bf16 kernel with f32 values that bf16 cannot represent.
 TileProblem on_halves(TileProblem p, KernelChoice (*make)(const KernelRequest&, Tiles)) {
   std::uint64_t seed = 100;
   for (Tensor& t : p.problem.inputs) t = random_tensor(t.shape(), seed++);
@@ -60,7 +60,7 @@ TEST(TileHalves, RandomShapesAgreeWithTheReferenceOnAllTiles) {
         Poisoned poisoned(*kernel);
         const std::vector<Tensor> got = problem.run(poisoned);
         for (std::size_t i = 0; i < expected.size(); ++i) {
-          // A gradient of few pixels may nearly cancel, so the largest error counts as a share of the largest result.
+          // A gradient of few pixels may nearly cancel, so the largest error is relative to the largest result.
           ASSERT_LE(tile_error(got[i], expected[i]).worst, 1)
               << kernel->name << " result " << i << " of " << c.to_string();
           largest[pass] = std::max(largest[pass], tile_error(got[i], expected[i]).rms);
@@ -100,7 +100,7 @@ std::vector<TileProblem> dense_on_halves(std::int64_t rows, std::int64_t inputs,
 }
 
 TEST(TileHalves, DenseLayersAgreeWithTheReferenceOnAllTilesAndTeams) {
-  // Beyond one chunk of inputs (1,024), of outputs, one load of rows (256).
+  // Larger than one chunk of inputs (1,024), of outputs, one load of rows (256).
   struct Case {
     std::int64_t rows, inputs, outputs;
   };
@@ -141,7 +141,7 @@ TEST(TileHalves, TheBitsDoNotDependOnTheTeam) {
   }
 }
 
-// Of an infinity both halves of the other factor may make infinities of either sign.
+// For an infinity, the halves of the other factor may give infinities of both signs.
 TEST(TileHalves, WhatIsNotFiniteReachesTheResultsThatReadItAndNoOther) {
   const ConvolutionCase c{{1, 5, 5, 32}, 32, {1, 1}, {0, 0, 0, 0}};
   TileProblem problem = pass_on_halves(0, c);

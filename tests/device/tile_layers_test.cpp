@@ -1,4 +1,4 @@
-// The tile kernels on the layers of the models: sampled elements against sums in double precision.
+// The tile kernels on layers of the models: samples of elements compared with sums in double precision.
 #include <algorithm>
 
 #include "tile_support.h"
@@ -29,7 +29,7 @@ const ConvolutionCase kLayers[] = {
     {{3, 32, 32, 16}, 32, {3, 3}, {1, 1, 1, 1}, {2, 2}, {1, 1}, 1, "cifar 32 strided"},
 };
 
-// One element of each pass's result, as its definition says.
+// One element of each pass's result, by its definition.
 class Elements {
  public:
   Elements(const ConvolutionCase& c, const Problem& p) : c_(c), a_(p.inputs[0]), b_(p.inputs[1]) {}
@@ -106,7 +106,7 @@ TEST_P(TileModelLayers, AgreeWithFp64AtSampledElements) {
   const ConvolutionCase& c = GetParam();
   const char* table = std::getenv("RIDGELINE_TILE_TABLE");
   for (std::size_t pass = 0; pass < 3; ++pass) {
-    if (pass == 1 && c.image[3] == 3) continue;  // nobody needs the pixels' gradient
+    if (pass == 1 && c.image[3] == 3) continue;  // the gradient of the pixels is not needed
     TileProblem problem = kTilePasses[pass](c);
     if (pass == 0) problem.problem.inputs.pop_back();
     const std::int64_t elements = problem.output_types()[0].shape.elements();

@@ -1,5 +1,5 @@
-// Convolutions on tiles that pool their results: values and indices have the bits of convolution and pool apart,
-// whatever the scratch memory held and however large the team is.
+// Convolutions on tiles that also pool: values and indices have the bits of separate convolution and pool, for any
+// contents of the scratch memory and any team size.
 #include <limits>
 
 #include "tile_support.h"
@@ -28,7 +28,7 @@ TileProblem apart(const PooledCase& c) {
   return c.blocks ? tile_blocks_forward(c.convolution) : tile_forward(c.convolution);
 }
 
-// The same problem with the pool inside.
+// The same problem with the pool merged.
 TileProblem merged(const PooledCase& c, const TileProblem& plain) {
   TileProblem p = plain;
   p.problem.op = "conv2d_max_pool";
@@ -47,7 +47,7 @@ std::vector<Tensor> pooled(const PooledCase& c, const Tensor& image) {
   return run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), pool);
 }
 
-// Whether the kernels take it; if so, all of them have the bits of the ops apart.
+// Whether the kernels accept it; if so, all of them have the bits of separate ops.
 bool expect_the_bits_of_both_apart(const PooledCase& c, const TileProblem& plain) {
   const TileProblem both = merged(c, plain);
   bool taken = true;
@@ -59,7 +59,7 @@ bool expect_the_bits_of_both_apart(const PooledCase& c, const TileProblem& plain
     const auto convolution = plain.kernel(tiles);
     if (convolution == nullptr) return false;
     const std::vector<Tensor> expected = pooled(c, plain.run(*convolution)[0]);
-    // Plain loops are slow, and divide the work as the others do.
+    // Plain loops are slow and divide the work like the others.
     const std::vector<int> teams = tiles == Tiles::scalar ? std::vector{1, 3} : std::vector{1, 2, 3, 4};
     for (const int threads : teams) {
       const ComputeScope team(threads);
@@ -76,7 +76,7 @@ bool expect_the_bits_of_both_apart(const PooledCase& c, const TileProblem& plain
   return taken;
 }
 
-// Some bias, relu or none, and numbers that are none among the pixels.
+// Some with bias, with relu or without, and with NaN among the pixels.
 TileProblem with_drawn_operands(TileProblem problem, SampleRandom& random, std::int64_t filters) {
   const std::int64_t bias = random.integer(0, 2);
   if (bias == 0) problem.problem.inputs.pop_back();
@@ -90,7 +90,7 @@ TileProblem with_drawn_operands(TileProblem problem, SampleRandom& random, std::
   return problem;
 }
 
-// A pool over the convolution's results; false where these are too small for it.
+// A pool over the results of the convolution; false if these are too small.
 bool draw_pool(SampleRandom& random, PooledCase& c) {
   c.kernel = {random.integer(1, 3), random.integer(1, 3)};
   if (random.integer(0, 1) == 0) c.kernel = Integers(2, random.integer(2, 3));
@@ -119,7 +119,8 @@ TEST(TilePool, RandomShapesHaveTheBitsOfConvolutionAndPoolApart) {
   EXPECT_GE(taken, 3 * tried / 4) << "most are refused";
 }
 
-// Rows of windows in some items an image, several images in one, a team larger than the items, and pixels in place.
+// Rows of windows in several items per image, several images in one item, a team with more threads than items, and
+// pixels in place.
 TEST(TilePool, ItemsOfSomeRowsAndOfSomeImagesHaveTheBitsOfBothApart) {
   const PooledCase cases[] = {
       {{{2, 60, 61, 8}, 32, {3, 3}, {1, 1, 1, 1}}, {2, 2}, {2, 2}, {0, 0, 0, 0}},

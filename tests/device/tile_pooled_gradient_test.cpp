@@ -1,5 +1,5 @@
-// A convolution's gradients from that of the pooled image have the bits of the pool's gradient and theirs apart, on all
-// tiles and with teams of several sizes.
+// A convolution's gradients computed from the gradient of the pooled image have the bits of separate ops, on all tiles
+// and with teams of several sizes.
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/scratch.h"
 #include "tile_support.h"
@@ -9,7 +9,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// Over the results of a convolution.
+// A pool over the results of a convolution.
 struct PoolCase {
   Integers kernel, stride, pad;
   Attributes attributes() const { return {{"kernel", kernel}, {"stride", stride}, {"pad", pad}}; }
@@ -19,7 +19,7 @@ struct PoolCase {
   }
 };
 
-// Windows that overlap, that leave pixels out and that reach over the image.
+// Windows that overlap, skip pixels and reach beyond the image.
 PoolCase random_pool(SampleRandom& random, const Shape& image) {
   PoolCase pool;
   if (random.integer(0, 2) == 0 && image[1] > 2 && image[2] > 2) return {{3, 3}, {2, 2}, {0, 0, 0, 0}};
@@ -36,7 +36,7 @@ struct Pooled {
   TileProblem apart, together;
 };
 
-// `apart` reads the pool's gradient, which its own kernel makes.
+// `apart` reads the gradient of the pool, which its own kernel computes.
 Pooled pooled_problem(TileProblem plain, std::size_t dy_at, const PoolCase& pool, const std::string& op,
                       KernelChoice (*make)(const KernelRequest&, Tiles)) {
   Tensor& image = plain.problem.inputs[dy_at];
@@ -107,7 +107,7 @@ TEST(TilePooledGradient, RandomShapesHaveTheBitsOfTheOpsApart) {
   }
 }
 
-// Rows in several units, dy shared by ranges of columns, filters divided, several images in a unit, patches, groups.
+// Rows in several units, dy shared by ranges of columns, divided filters, several images in a unit, patches, groups.
 const ConvolutionCase kPooledWays[] = {
     {{1, 99, 91, 3}, 64, {11, 11}, {2, 2, 2, 2}, {4, 4}, {1, 1}, 1, "patches"},
     {{2, 27, 27, 40}, 72, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 1, "units of some rows"},

@@ -1,5 +1,5 @@
-// The tile interface: scalar tiles and tile registers give the same bits for everything that the kernels build on; dot
-// products move values alike and round their sums in another order.
+// The tile interface: scalar tiles and tile registers give the same bits for all operations that kernels use; dot
+// products move values equally and round their sums in another order.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace device::tiles;
 
-// What the tiles make of random values and of some that are special, from scalar ones and others.
+// Results of tiles for random and special values, from scalar tiles and others.
 template <class Make>
 void expect_same(Tiles tiles, const Make& make) {
   const auto expected = make(tile_code(Tiles::scalar));
@@ -33,7 +33,7 @@ void expect_same(const Make& make) {
   expect_same(Tiles::amx, make);
 }
 
-// Of moves, which are the same code for tile registers and dot products.
+// Results of moves, which are the same code for tile registers and dot products.
 template <class Make>
 void expect_same_moves(const Make& make) {
   if (machine_tiles().size() < 2) GTEST_SKIP() << "this machine has scalar tiles only";
@@ -47,7 +47,7 @@ std::vector<bfloat16> values(std::int64_t n, std::uint64_t seed) {
   return v;
 }
 
-// 64-byte aligned, as sums must be.
+// 64-byte aligned, as required for sums.
 struct alignas(64) Sums {
   float at[4 * kTileSums];
 };
@@ -88,8 +88,8 @@ TEST(TileProducts, ProductsSumInTheSameOrder) {
   });
 }
 
-// A dot product adds its two products one after the other, each rounded once: a sum of n products, and of what was
-// there, has n roundings, so its error is at most n u / (1 - n u) of the sum of all sizes, u = 2^-24.
+// A dot product adds its two products one after the other, each rounded once: a sum of n products and the previous
+// value has n roundings, so its error is at most n u / (1 - n u) of the sum of magnitudes, u = 2^-24.
 TEST(TileProducts, DotProductsAreWithinTheirRoundings) {
   if (machine_tiles().size() < 2) GTEST_SKIP() << "this machine has no bf16 dot products";
   const TileCode& code = tile_code(Tiles::dots);
@@ -150,7 +150,7 @@ TEST(TileProducts, DotProductsAreWithinTheirRoundings) {
   }
 }
 
-// Tiles that a code's transpose() made give the sums of the same tiles as they are.
+// Tiles made by transpose() give the sums of the same tiles without it.
 TEST(TileProducts, TurnedTilesGiveTheSumsOfPlainOnes) {
   if (machine_tiles().size() < 2) GTEST_SKIP() << "this machine has no bf16 dot products";
   const TileCode& code = tile_code(Tiles::dots);
@@ -189,7 +189,7 @@ TEST(TileProducts, TurnedTilesGiveTheSumsOfPlainOnes) {
   }
 }
 
-// Rows further apart than a product is wide, and nothing behind its columns.
+// Rows further apart than the width of a product, and nothing after its columns.
 TEST(TileProducts, SumsInRowsAreThoseOfTilesSideBySide) {
   constexpr std::int64_t kSteps = 3, kRow = 48;
   const auto a = values(2 * kTileRows * kSteps * kTileDepth, 1), b = values(2 * kSteps * kTileValues, 2);
@@ -229,7 +229,7 @@ TEST(TileProducts, SumsInRowsAreThoseOfTilesSideBySide) {
   }
 }
 
-// Over more steps than lines of sums, fewer, and none.
+// With more steps than lines of sums, with fewer, and with none.
 TEST(TileProducts, SumsAddedByTheNextProductAreThoseOfProductsThatAdd) {
   const auto a = values(2 * kTileRows * kTileDepth, 1), b = values(4 * kTileValues, 2);
   for (const std::int64_t steps : {0, 1, 3, 6, 70}) {
@@ -252,7 +252,7 @@ TEST(TileProducts, SumsAddedByTheNextProductAreThoseOfProductsThatAdd) {
       }
       products.finish();
       products.finish();
-      // The first twice onto what was there; the second in place of what was there.
+      // The first one twice, added to the previous values; the second one replacing them.
       std::vector<float> all(sums[0].at, sums[0].at + 4 * kTileSums);
       all.insert(all.end(), sums[1].at, sums[1].at + 4 * kTileSums);
       if (steps == 0) {

@@ -1,5 +1,5 @@
-// What the tests of the tile kernels share: bf16 problems with results of either type, made by hand as the precision
-// pass makes them, and what is expected of their results.
+// Shared by the tests of tile kernels: bf16 problems with results of either type, built like those of the precision
+// pass, and the expected results.
 #pragma once
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace ridgeline {
 
 using device::tiles::Tiles;
 
-// Scalar tiles everywhere, dot products and tile registers where the machine has them.
+// Scalar tiles on every machine, dot products and tile registers if the machine has them.
 inline std::vector<Tiles> machine_tiles() {
   std::vector<Tiles> all{Tiles::scalar};
   if (device::active_isa() >= device::Isa::avx512_bf16) all.push_back(Tiles::dots);
@@ -38,13 +38,13 @@ inline Tensor widened(const Tensor& t) {
   return wide;
 }
 
-// A problem over bf16 operands. `result_types` of the results; empty: bf16.
+// A problem with bf16 operands and results of `result_types`; empty: bf16.
 struct TileProblem {
   Problem problem;
   std::vector<DType> result_types;
   KernelChoice (*make)(const KernelRequest&, Tiles);
 
-  // An index stays what it is.
+  // An index is not converted.
   static void widen(Problem& problem) {
     for (Tensor& t : problem.inputs) {
       if (t.dtype() == DType::bf16) t = widened(t);
@@ -58,7 +58,7 @@ struct TileProblem {
       types[i].dtype = result_types.empty() ? DType::bf16 : result_types[i];
     return types;
   }
-  // The reference on the same values in f32: its sums are not rounded to bf16.
+  // The reference with the same values in f32: its sums are not rounded to bf16.
   std::vector<Tensor> reference() const {
     Problem wide = problem;
     widen(wide);
@@ -124,7 +124,7 @@ inline TileProblem tile_forward(const ConvolutionCase& c) {
           {},
           device::tiles::make_forward};
 }
-// The same by blocks of pixels, which strided first layers alone take.
+// The same in blocks of pixels, which only strided first layers use.
 inline TileProblem tile_blocks_forward(const ConvolutionCase& c) {
   TileProblem p = tile_forward(c);
   p.make = device::tiles::make_blocks_forward;
@@ -163,8 +163,8 @@ inline void expect_the_same_bits_of_all_teams(TileProblem problem, const std::st
 using MakeTileProblem = TileProblem (*)(const ConvolutionCase&);
 inline constexpr MakeTileProblem kTilePasses[] = {tile_forward, tile_backward_data, tile_backward_weights};
 
-// The error of a result: rms over the rms of what is expected, and the largest in units of what its type may lose: half
-// of the last place of a bf16, and a share of the largest value for what sums in another order lose.
+// The error of a result: rms relative to the rms of the expected values, and the largest relative to what its type may
+// lose: half of the last place of bf16, and a share of the largest value for other summation orders.
 struct TileError {
   double rms = 0;
   double worst = 0;
@@ -202,7 +202,7 @@ inline TileError tile_error(const Tensor& got, const Tensor& expected) {
   return errors.value();
 }
 
-// run_kernel fills the scratch memory with one pattern; here it is NaN in either type.
+// run_kernel fills the scratch memory with a pattern; here it is NaN in both types.
 class Poisoned final : public Kernel {
  public:
   explicit Poisoned(Kernel& inner) : inner_(inner) {

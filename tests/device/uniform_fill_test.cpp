@@ -1,4 +1,4 @@
-// Uniform numbers by counter: those of the formula, to the bit, under every instruction set.
+// Uniform random numbers by counter are exactly those of the formula, under every instruction set.
 #include "ridgeline/device/uniform_fill.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(UniformFill, GivesTheFormulasBitsUnderEveryInstructionSet) {
   const device::Isa before = device::active_isa();
   for (const device::Isa isa : device::machine_isas()) {
     device::force_isa_for_test(isa);
-    // The last begins where the lower half of the counter ends.
+    // The last one begins where the lower half of the counter overflows.
     for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{12345}, (std::uint64_t{1} << 32) - 3}) {
       for (const std::size_t count : {1u, 7u, 64u, 1001u}) {
         std::vector<float> got(count + 1, -9.0f);

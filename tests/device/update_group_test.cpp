@@ -1,4 +1,4 @@
-// One launch that updates several parameters gives the bits of the updates apart.
+// One launch that updates several parameters gives the bits of separate updates.
 #include "kernel_testing.h"
 #include "ridgeline/core/error.h"
 

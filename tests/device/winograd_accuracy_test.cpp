@@ -1,5 +1,5 @@
-// Every rule and pass against fp64, under every vector target: the models' layers at sampled elements, random shapes
-// as a whole. RIDGELINE_WINOGRAD_TABLE=1 prints the errors.
+// Every rule and pass compared with fp64, under every vector target: samples of elements of the models' layers, and all
+// elements of random shapes. RIDGELINE_WINOGRAD_TABLE=1 prints the errors.
 #include <algorithm>
 #include <map>
 
@@ -8,12 +8,11 @@
 namespace ridgeline {
 namespace {
 
-constexpr double kMostError = 1e-5;  // rms, of the result's rms
+constexpr double kMostError = 1e-5;  // rms, relative to the result's rms
 
 const std::vector<std::int64_t> kOne(4, 1), kTwo(4, 2);
 
-// The layers of AlexNet in both forms, and the 3x3 layers of stride 1 of VGG-11, ResNet-18 and -50, and
-// ResNet-20 for CIFAR.
+// The layers of both AlexNets, the 3x3 layers with stride 1 of VGG-11, ResNet-18 and -50, and ResNet-20 for CIFAR.
 const std::vector<WinogradCase> kLayers = {
     {{1, 224, 224, 3}, 64, 11, kTwo, "alexnet_torchvision conv1", 4},
     {{1, 224, 224, 3}, 96, 11, {1, 2, 1, 2}, "alexnet conv1", 4},
@@ -126,10 +125,10 @@ TEST_P(ModelLayers, AgreeWithFp64AtSampledElements) {
   static Errors errors;
   const WinogradCase& c = GetParam();
   for (int pass = 0; pass < 3; ++pass) {
-    if (pass == 1 && c.image[3] == 3) continue;  // nobody needs the pixels' gradient
+    if (pass == 1 && c.image[3] == 3) continue;  // the gradient of the pixels is not needed
     const Problem problem = kWinogradPasses[pass].problem(c);
     const std::int64_t elements = problem.output_types()[0].shape.elements();
-    // Anywhere, and the corners.
+    // Random positions, and the corners.
     std::vector<std::int64_t> sample = {0, elements - 1, elements / 2};
     SampleRandom random(philox_key(7, "sampled elements"), 0, 0);
     for (int i = 0; i < 400; ++i) sample.push_back(random.integer(0, elements - 1));
@@ -172,7 +171,7 @@ WinogradCase random_case(SampleRandom& random) {
   return c;
 }
 
-// Any of the cuts for so many taps, or the choice that is left to the kernel.
+// Any division for this number of taps, or the kernel's own choice.
 device::winograd::Wish random_wish(std::int64_t taps, SampleRandom& random) {
   using Sides = std::array<int, 2>;
   static const std::vector<Sides> three = {{0, 0}, {2, 0}, {4, 0}, {5, 0}, {6, 0}, {5, 4}, {6, 4}};
@@ -208,7 +207,7 @@ TEST(Winograd, RandomShapesAgreeWithTheReference) {
           const double error = rms_error(got[i], expected[i]);
           EXPECT_LE(error, kMostError) << kernel->name << " result " << i << " of " << c.to_string();
           if (i == 0) errors.add(kernel->name, pass, error);
-          if (wish.m != 0) {  // the choice of the rule knows the vectors
+          if (wish.m != 0) {  // the choice of the rule depends on the vector length
             EXPECT_TRUE(same_bits(got[i], first[i])) << kernel->name << " of " << c.to_string();
           }
         }

@@ -1,5 +1,5 @@
-// What the Winograd kernels promise besides accuracy: refusals with a reason, bits that do not depend on the team, and
-// where NaNs go.
+// Properties of the Winograd kernels besides accuracy: refusals with a reason, bits that do not depend on the team
+// size, and NaN.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -56,7 +56,7 @@ TEST(Winograd, ConvolutionsOfOtherKindsAreRefusedWithTheReason) {
             "errors");
 }
 
-// Sums are those on f32 values: a result is one rounding away from them, a gradient of weights is as exact.
+// Sums are those of f32 values: a result is one rounding away from them, and a gradient of weights equally exact.
 TEST(Winograd, Bf16ImagesGiveWhatF32OnesOfTheSameValuesGiveRoundedOnce) {
   const WinogradCase cases[] = {{{2, 19, 17, 40}, 72, 3, {1, 1, 1, 1}, "3x3"},
                                 {{1, 14, 11, 21}, 37, 5, {2, 2, 2, 2}, "5x5"},
@@ -112,7 +112,7 @@ TEST(Winograd, Bf16OperandsOfOtherTypesAreRefusedWithTheReason) {
   EXPECT_EQ(refusal(2, true, false), "");
 }
 
-// F(4x4,3x3): 36 multiplications for 16 results of 9 taps each; tiles that reach over the edge count as whole ones.
+// F(4x4,3x3): 36 multiplications for 16 results of 9 taps each; tiles that reach over the edge count fully.
 TEST(Winograd, KernelsTellHowManyMultiplicationsTheySave) {
   const auto share = [](const Shape& image, const Wish& wish = {4, false}) {
     const Problem problem{"conv2d",
@@ -200,7 +200,7 @@ TEST(Winograd, ANanReachesTheTilesThatReadItAndNoOtherImage) {
     const Tensor expected = problem.reference()[0];
     for (std::int64_t i = 0; i < got.elements(); ++i) {
       const std::int64_t column = i / 16 % 20, row = i / 16 / 20 % 20, image = i / 16 / 20 / 20;
-      // Wherever the direct convolution has one; elsewhere only in the tiles of 4 x 4 whose 6 x 6 pixels hold it.
+      // Wherever the direct convolution has one; elsewhere only in the tiles of 4 x 4 whose 6 x 6 pixels contain it.
       if (std::isnan(expected.at(i))) {
         EXPECT_TRUE(std::isnan(got.at(i))) << kernel->name << " " << i;
       }
@@ -213,7 +213,7 @@ TEST(Winograd, ANanReachesTheTilesThatReadItAndNoOtherImage) {
 }
 
 TEST(Winograd, APoisonedScratchMemoryChangesNothing) {
-  // Channels that fill no vector: what lies behind them in the scratch memory is never read into a result.
+  // Numbers of channels that are not a multiple of a vector: scratch memory after them is never read into a result.
   const WinogradCase c{{1, 9, 9, 21}, 37, 3, {1, 1, 1, 1}, "scratch"};
   for (int i = 0; i < 6; ++i) {
     const WinogradPass& pass = kWinogradPasses[i % 3];

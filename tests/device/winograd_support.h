@@ -1,4 +1,4 @@
-// What the tests of the Winograd kernels share: convolutions and their three passes as problems, and error measures.
+// Shared by the tests of the Winograd kernels: convolutions and their three passes as problems, and error measures.
 #pragma once
 
 #include <cstdlib>
@@ -39,7 +39,7 @@ struct WinogradPass {
   Problem (*problem)(const WinogradCase&);
 };
 
-// Activations are not negative, as behind a relu.
+// Activations are not negative, as after a relu.
 inline Problem winograd_forward(const WinogradCase& c) {
   return {"conv2d",
           {random_tensor(c.image, 1, 0, 1), random_tensor(c.weights(), 2), random_tensor({c.filters}, 3)},
@@ -64,7 +64,7 @@ inline const WinogradPass kWinogradPasses[] = {
     {"backward weights", device::winograd::make_backward_weights, winograd_backward_weights},
 };
 
-// The kernel that the wish gives, for the instruction set in force; a refusal fails the test.
+// The kernel for this request and the instruction set in force; a refusal fails the test.
 inline std::unique_ptr<Kernel> make_winograd(const WinogradPass& pass, const Problem& problem,
                                              const device::winograd::Wish& wish) {
   const Node node = problem.node();
@@ -76,7 +76,7 @@ inline std::unique_ptr<Kernel> make_winograd(const WinogradPass& pass, const Pro
   return std::move(std::get<std::unique_ptr<Kernel>>(choice));
 }
 
-// The rms of the differences over the rms of what is expected.
+// The rms of the differences relative to the rms of the expected values.
 class RmsError {
  public:
   void add(double got, double expected) {
@@ -96,7 +96,7 @@ inline double rms_error(const Tensor& got, const Tensor& expected) {
   return error.value();
 }
 
-// The vector targets that this machine has: own kernels know two.
+// The vector targets of this machine; our kernels have two.
 inline std::vector<device::Isa> vector_isas() {
   std::vector<device::Isa> isas;
   for (const device::Isa isa : device::machine_isas()) {

@@ -94,7 +94,7 @@ class Questions(unittest.TestCase):
         for page in waiting:
             for link in LINK.findall(page.read_text(encoding="utf-8")):
                 target = (page.parent / link).resolve()
-                # The list of questions is no way to its own answers.
+                # The list of questions does not count as a way to its answers.
                 if target not in clicks and target != questions and target.is_file():
                     clicks[target] = clicks[page] + 1
                     waiting.append(target)

@@ -81,7 +81,7 @@ class Page:
             raise Wrong(f"exit code {done.returncode} of\n{command[-1]}\n{done.stdout}")
 
     def run_shell(self, text):
-        # Functions and variables of earlier blocks are there in later ones, as in a reader's shell.
+        # Later blocks see functions and variables of earlier ones, as in one shell session.
         state = self.folder / ".state"
         before = f". {state}\n" if state.exists() else ""
         self.call(["bash", "-euo", "pipefail", "-c", f"{before}{text}\ndeclare -f >{state}"])
@@ -92,7 +92,7 @@ class Page:
             if self.python is None:
                 self.left_out = self.environment
         if self.python is not None:
-            # What earlier blocks made is there in later ones; only what this one prints counts.
+            # Later blocks use what earlier ones made; only the output of this block counts.
             told = len(self.shell)
             self.shell += text
             marked = self.shell[:told] + "\nprint('-- here --')\n" + self.shell[told:]

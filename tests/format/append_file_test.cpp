@@ -1,4 +1,4 @@
-// Files that grow, while others move, remove and watch them.
+// Files that grow while others move, remove and read them.
 #include "ridgeline/format/wire/append_file.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ TEST(AppendFile, GoesOnUnderItsNameWhenFileOrFolderAreRemoved) {
   file.append("3\n");
   file.append("4\n");
   EXPECT_EQ(read_file(path), "3\n4\n");
-  fs::rename(path, path + ".old");  // as programs do that rotate logs
+  fs::rename(path, path + ".old");  // like programs that rotate logs
   file.append("5\n");
   EXPECT_EQ(read_file(path), "5\n");
   EXPECT_EQ(read_file(path + ".old"), "3\n4\n");

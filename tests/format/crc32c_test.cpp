@@ -40,7 +40,7 @@ TEST(Crc32c, ContinuesWhereAnEarlierCallStopped) {
 }
 
 TEST(Crc32c, MasksAsTFRecordDoes) {
-  // The length 24 and its stored checksum, as TensorBoard's files begin.
+  // The length 24 and its stored checksum, with which TensorBoard's files begin.
   const std::array<std::uint8_t, 8> length{24, 0, 0, 0, 0, 0, 0, 0};
   EXPECT_EQ(masked_crc32c(length), 0x224b7fa3u);
 }

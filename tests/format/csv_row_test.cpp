@@ -1,4 +1,4 @@
-// Cells as spreadsheets and programs read them.
+// Cells in the form that spreadsheets and programs read.
 #include "ridgeline/format/text/csv_row.h"
 
 #include <gtest/gtest.h>

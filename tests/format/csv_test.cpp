@@ -14,7 +14,7 @@ using Rows = std::vector<std::vector<std::string>>;
 Rows rows_of(const CsvFile& file) {
   Rows rows;
   CsvRow row;
-  for (std::size_t i = file.size(); i-- > 0;) {  // from the back: any order will do
+  for (std::size_t i = file.size(); i-- > 0;) {  // from the back, since any order must work
     file.read(i, row);
     rows.emplace(rows.begin());
     for (std::size_t c = 0; c < row.size(); ++c) rows.front().emplace_back(row.text(c));
@@ -28,7 +28,7 @@ Rows read(std::string_view content, const CsvOptions& options = {}) {
   return rows_of(CsvFile(folder.file("f.csv"), options));
 }
 
-// The message behind the file's name.
+// The message after the file's name.
 std::string error(std::string_view content, const CsvOptions& options = {}) {
   const std::string message = error_of([&] { read(content, options); });
   const std::size_t name = message.find("f.csv: ");
@@ -40,7 +40,7 @@ TEST(Csv, ReadsWhatRfc4180Describes) {
   const Rows plain{{"aaa", "bbb"}, {"zzz", "yyy"}};
   for (const std::string& end : {"\r\n"s, "\n"s}) {
     EXPECT_EQ(read("x,y" + end + "aaa,bbb" + end + "zzz,yyy" + end), plain);
-    EXPECT_EQ(read("x,y" + end + "aaa,bbb" + end + "zzz,yyy"), plain);  // the last line end may be absent
+    EXPECT_EQ(read("x,y" + end + "aaa,bbb" + end + "zzz,yyy"), plain);  // the last line end may be missing
     EXPECT_EQ(read("x,y" + end + "\"aaa\",\"bbb\"" + end + "zzz,yyy"), plain);
     EXPECT_EQ(read("x,y" + end + "\"b" + end + "bb\",\"a\"\"b\"\"\"" + end), (Rows{{"b" + end + "bb", "a\"b\""}}));
   }
@@ -110,7 +110,7 @@ TEST(Csv, EveryCutIsAFileOfItsOwnOrNamed) {
   const std::string path = folder.file("f.csv");
   const std::string whole = "a,b\r\n\"x,\"\"1\n\",2\r\n3,\"4\"\r\n";
   const auto use = [&] { rows_of(CsvFile(path)); };
-  // Of their own are a shorter header, and rows whose last field is shorter or has not lost its quote.
+  // Only a shorter header, and rows whose last field is shorter or still has its quote, are valid.
   expect_cuts_are_errors(path, whole, "[csv] " + path + ": line ", use, [](std::size_t n) {
     return n == 1 || n == 2 || n == 3 || n == 5 || n == 14 || n == 15 || n == 17 || n == 19 || n == 22;
   });

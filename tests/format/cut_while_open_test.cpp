@@ -1,4 +1,4 @@
-// Files that are cut short after they were opened: the records that are gone are Errors, the others are read.
+// Files that are truncated after they were opened: missing records are Errors, the others can be read.
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -13,7 +13,7 @@ namespace ridgeline {
 namespace {
 
 constexpr std::size_t kRecords = 40;
-const std::string kRecord(3000, 'r');  // the pages of the last ones are gone, not only their bytes
+const std::string kRecord(3000, 'r');  // whole pages are missing, not only some bytes
 
 void cut(const std::string& path) { std::filesystem::resize_file(path, 10000); }
 

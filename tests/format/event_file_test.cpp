@@ -19,7 +19,7 @@ TEST(EventFile, ReadsWhatItWrites) {
   const std::array<EventFileWriter::Scalar, 2> both{{{"loss", 6.5f}, {"lr", 0.06f}}};
   writer.add(100, 1700000002, both);
   writer.add(1LL << 40, 1700000003, "loss", std::numeric_limits<float>::infinity());
-  const EventFileContent content = read_event_file(path);  // the writer is still open: all is there
+  const EventFileContent content = read_event_file(path);  // the writer is still open, but everything is in the file
   EXPECT_EQ(content.file_version, "brain.Event:2");
   EXPECT_EQ(content.file_time, 1700000000.5);
   EXPECT_FALSE(content.damage.has_value());
@@ -81,7 +81,7 @@ TEST(EventFile, DamagedFileIsNotContinued) {
   EXPECT_EQ(read_file(path), bytes);
 }
 
-// TensorBoard stops at the damage: what is appended behind it would never be seen.
+// TensorBoard stops at the damage: anything appended after it would never be read.
 TEST(EventFile, ADamagedOneIsLeftAndANewOneBegun) {
   const TempFolder folder;
   const std::string first = folder.file(event_file_name(100, "host"));
@@ -97,7 +97,7 @@ TEST(EventFile, ADamagedOneIsLeftAndANewOneBegun) {
     put_file(first, damaged);
     std::string warning;
     const auto warn = [&](const std::string& text) { warning = text; };
-    continue_events(folder.path(), 100.5, "host", warn).add(2, 101, "b", 5);  // in the second of the damaged one
+    continue_events(folder.path(), 100.5, "host", warn).add(2, 101, "b", 5);  // at the time of the damaged file
     EXPECT_TRUE(contains(warning, first)) << warning;
     EXPECT_TRUE(contains(warning, "a new event file is begun")) << warning;
     EXPECT_EQ(read_file(first), damaged) << "what it still tells is kept";
@@ -176,7 +176,7 @@ TEST(EventFile, RecordsThatAreNoEventsAreRefused) {
   EXPECT_TRUE(contains(error_of([&] { read_event_file(path); }), "[event_file] " + path + ": record 0 is no Event: "));
 }
 
-// Nine files that PyTorch wrote: read, and written again to the same bytes.
+// Nine files that PyTorch wrote: read, and written again with the same bytes.
 TEST(EventFileRealData, WritesTheSameBytesAsPyTorch) {
   const std::string runs = pack_path("golden/tensorboard-events/tests/runs");
   SKIP_WITHOUT(runs);
@@ -206,7 +206,7 @@ TEST(EventFileRealData, ScalarsOfARunAreThere) {
     EXPECT_EQ(scalars[i].tag, "strict/foo");
     EXPECT_EQ(scalars[i].step, static_cast<std::int64_t>(5 * i));
   }
-  EXPECT_EQ(scalars[0].value, std::bit_cast<float>(0x3fbf8556u));  // as a dump of the file shows it
+  EXPECT_EQ(scalars[0].value, std::bit_cast<float>(0x3fbf8556u));  // as in a dump of the file
 }
 
 TEST(EventFile, AHistogramCountsEveryFiniteValueOnce) {

@@ -72,10 +72,10 @@ TEST(Example, RepeatedKeysAndListsFollowProtocolBuffers) {
   one.int64(1, 1);
   two.int64(1, 2);
   text.bytes(1, "dropped");
-  feature.message(3, two);   // overwritten by the bytes list, the oneof's other member
-  feature.message(1, text);  // overwritten by the ints
+  feature.message(3, two);   // replaced by the bytes list, the other member of the oneof
+  feature.message(1, text);  // replaced by the ints
   feature.message(3, one);
-  feature.message(3, two);  // merged with the one before
+  feature.message(3, two);  // merged with the previous one
   entry.bytes(1, "k");
   entry.message(2, feature);
   features.message(1, entry);
@@ -136,7 +136,7 @@ TEST(Example, DamageIsAnErrorAndNeverACrash) {
       bad[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(bad.size()) - 1))] =
           static_cast<char>(random.bits());
     }
-    const std::string message = use(as_bytes(bad));  // many such records are still well formed
+    const std::string message = use(as_bytes(bad));  // many such records are still valid
     EXPECT_TRUE(message.empty() || message[0] == '[') << message;
   }
 }

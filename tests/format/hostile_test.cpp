@@ -1,5 +1,5 @@
-// Files that are wrong on purpose: every checksum holds, the numbers under it lie. They may be refused or read, but
-// nothing outside of the file may be touched (the sanitizers watch) and no memory asked for that the file cannot fill.
+// Files that are wrong on purpose: every checksum is correct, but the numbers are not. They may be refused or read, but
+// nothing outside the file may be accessed (sanitizers check it) and no memory allocated that the file cannot fill.
 #include <cstdio>
 #include <cstring>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kFiles = 4000;
 
-// Numbers that lengths and places are worth trying with.
+// Values that are worth trying for lengths and positions.
 std::uint64_t liar(SampleRandom& random, std::uint64_t file_bytes) {
   const std::uint64_t one = 1;
   const std::array<std::uint64_t, 12> bases{0,         64,        file_bytes, file_bytes / 2, 1u << 16, one << 31,
@@ -106,7 +106,7 @@ TEST(Hostile, PackedSchemasThatLieAreSurvived) {
     SampleRandom random(philox_key(2, "packed"), 0, static_cast<std::uint64_t>(k));
     std::string bad = whole;
     for (std::int64_t n = random.integer(1, 3); n > 0; --n) {
-      // Mostly characters of JSON, so that many texts are still well formed.
+      // Mostly characters of JSON, so that many texts are still valid.
       constexpr std::string_view kLikely = "0123456789-,.[]{}\":ef";
       bad[64 + static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(schema) - 1))] =
           kLikely[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(kLikely.size()) - 1))];
@@ -133,7 +133,7 @@ TEST(Hostile, ArchiveHeadersThatLieAreSurvived) {
     writer.finish();
   }
   const std::string whole = read_file(path);
-  // The headers: of a.jpg, of the pax records, of the long name, of b.jpg.
+  // The headers of a.jpg, the pax records, the long name and b.jpg.
   const std::array<std::size_t, 4> headers{0, 1536, 2560, 3584};
   for (const std::size_t at : headers) ASSERT_TRUE(tar_checksum_holds(as_bytes(whole).subspan(at, 512))) << at;
   int refused = 0;

@@ -72,13 +72,13 @@ TEST(HttpFile, AnyPartEqualsTheFile) {
   EXPECT_EQ(read(file, content.size(), 1), "");
   EXPECT_EQ(HttpFile(server.url("empty"), client).size(), 0U);
   EXPECT_EQ(HttpFile(server.url("one"), client).size(), 1U);
-  EXPECT_EQ(client->requests(), 6U);  // nothing is asked for twice, nothing behind the end
+  EXPECT_EQ(client->requests(), 6U);  // nothing is requested twice, nothing after the end
 }
 
 struct Case {
   const char* name;
   Fault fault;
-  const char* words;  // of the error where every request fails like this
+  const char* words;  // in the error if every request fails like this
 };
 
 std::vector<Case> passing_faults() {
@@ -146,7 +146,7 @@ TEST(HttpFile, AConnectionThatDropsAgainAndAgainStillGetsTheFileAcross) {
   HttpServer server({{"a", content}}, [](const Request&) { return Fault{.cut = 100'000}; });
   const HttpFile file(server.url("a"), std::make_shared<HttpClient>(kQuick));
   EXPECT_EQ(read(file, 0, content.size()), content);
-  EXPECT_EQ(server.requests(), 21);  // each goes on where the one before it ended
+  EXPECT_EQ(server.requests(), 21);  // each continues where the previous one ended
 }
 
 TEST(HttpFile, ASlowServerIsNoFault) {
@@ -235,7 +235,7 @@ TEST(TarBehindUrl, HasTheMembersOfTheFileAndAnIndexOfItsVersion) {
       EXPECT_EQ(remote.name(i), local.name(i));
       EXPECT_EQ(as_text(remote.member(i, a)), as_text(local.member(i, b)));
     }
-    // Some at once, in any order, a member twice: neighbours come with one request.
+    // Several at the same time, in any order, one member twice: neighbours need only one request.
     const std::size_t wanted[] = {5, 41, 4, 5, 0};
     std::vector<std::span<const std::uint8_t>> contents;
     const int before = server.requests();
@@ -246,14 +246,14 @@ TEST(TarBehindUrl, HasTheMembersOfTheFileAndAnIndexOfItsVersion) {
   };
   const TarFile first(server.url("a.tar"), options);
   EXPECT_FALSE(first.index_was_cached());
-  EXPECT_LT(server.requests(), 8);  // 1.6 MB in pieces of 1 MiB, a leap over 3 MB, the end
+  EXPECT_LT(server.requests(), 8);  // 1.6 MB in pieces of 1 MiB, a jump over 3 MB, the end
   expect_equal(first);
   const int before = server.requests();
   const TarFile second(server.url("a.tar"), options);
   EXPECT_TRUE(second.index_was_cached());
   EXPECT_EQ(server.requests() - before, 1);
   expect_equal(second);
-  // Another version of the file: another index, and an error of those who have the old one.
+  // Another version of the file: another index, and an error for readers of the old one.
   std::string changed = read_file(path);
   changed[600] ^= 1;
   server.set_file("a.tar", changed);
@@ -262,7 +262,7 @@ TEST(TarBehindUrl, HasTheMembersOfTheFileAndAnIndexOfItsVersion) {
   EXPECT_TRUE(contains(error_of([&] { second.member(3, storage); }), "the file has changed since it was opened"));
 }
 
-// Which file it is may stand behind the '?', which names do not show; a signature that is new every day may, too.
+// The part after '?' may identify the file, but names do not contain it; it may also be a signature that changes daily.
 TEST(TarBehindUrl, FilesThatOnlyTheQueryTellsApartHaveIndexesOfTheirOwn) {
   const TempFolder folder;
   std::map<std::string, std::string> files;

@@ -1,4 +1,4 @@
-// Compressed content read at any place.
+// Compressed content read at any position.
 #include "ridgeline/format/wire/inflated_file.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kSmall = 40000;  // a block
 
-// Letters with repetitions near and far, so that blocks lean on their windows.
+// Letters with near and far repetitions, so that blocks depend on their windows.
 std::string text(std::size_t size, std::uint32_t seed) {
   std::string text;
   while (text.size() < size) {

@@ -1,4 +1,4 @@
-// Layouts of drawings: nothing lies on anything else.
+// Layouts of drawings: nothing overlaps.
 #include "ridgeline/format/drawing/layout.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(DrawLayout, KeepsBoxesLabelsAndArrowsApart) {
     for (const LayoutBox& b : layout.boxes) arrows += b.inputs.size();
     EXPECT_EQ(layout.arrows.size(), arrows);
     for (const LayoutArrow& arrow : layout.arrows) {
-      for (std::size_t k = 0; k + 1 < arrow.points.size(); k += 2) {  // the vertical runs; a line has no width
+      for (std::size_t k = 0; k + 1 < arrow.points.size(); k += 2) {  // the vertical segments; a line has no width
         const Rectangle run{arrow.points[k].x, arrow.points[k].y + 0.5, arrow.points[k].x, arrow.points[k + 1].y - 0.5};
         EXPECT_EQ(arrow.points[k].x, arrow.points[k + 1].x);
         for (const Rectangle& other : taken)

@@ -106,7 +106,7 @@ TEST(Packed, EqualRowsInEqualOrderGiveEqualBytesAndAnEmptyFileIsOne) {
   EXPECT_EQ(PackedFile(folder.file("none")).size(), 0u);
 }
 
-// The bytes of docs/format.md, one by one, so that the page and the code cannot part.
+// The bytes of docs/format.md one by one, so that the page and the code agree.
 TEST(Packed, TheLayoutIsTheDocumentedOne) {
   const TempFolder folder;
   PackedWriter writer(folder.file("p"), {{{"x", DType::u8, {2}}, {"s", DType::bytes, {}}}, {}}, "[1]");
@@ -126,7 +126,7 @@ TEST(Packed, TheLayoutIsTheDocumentedOne) {
   EXPECT_EQ(u64(24), 3u);
   EXPECT_EQ(u64(32), 1u);
   EXPECT_EQ(file.substr(64, schema.size() + 3), schema + "[1]");
-  const std::size_t row = 192;  // 64 + 82 + 3, up to a multiple of 64
+  const std::size_t row = 192;  // 64 + 82 + 3, rounded up to a multiple of 64
   EXPECT_EQ(u64(40), row + 64);
   EXPECT_EQ(u64(row), 5u);  // the length of s
   EXPECT_EQ(file.substr(row + 8, 7), "\x07\x08hello");
@@ -260,7 +260,7 @@ TEST(Packed, ADiskThatTakesNoMoreFailsTheRowAndTheFile) {
     PackedWriter writer(path, {{{"x", DType::bytes, {}}}, {}});
     const std::string row(100'000, 'x');
     const auto add = [&] { writer.add(std::array<PackedValue, 1>{{{as_bytes(row)}}}); };
-    // No file may grow beyond 250,000 bytes, which stands for a full disk.
+    // A limit of 250,000 bytes on file sizes imitates a full disk.
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);
@@ -318,7 +318,7 @@ TEST(Packed, EveryChangedByteIsNoticedWhereChecksumsReach) {
   }
 }
 
-// Without the rows' checksums their words are what a hostile file says: they must not lead outside.
+// Without the rows' checksums, a hostile file may contain any numbers: they must not lead outside the file.
 TEST(Packed, UncheckedRowsCannotLeadOutside) {
   const TempFolder folder;
   const std::string whole = write_sample(folder.file("whole"), 4);

@@ -20,7 +20,7 @@ std::vector<NamedTensor> sample_tensors() {
           {"int", Tensor::of<std::int32_t>({-1, 2147483647}, {2})}};
 }
 
-// A file with the header as given and `data_bytes` zero bytes.
+// A file with the given header and `data_bytes` zero bytes.
 std::string with_header(std::string_view header, std::size_t data_bytes) {
   const std::uint64_t length = header.size();
   std::string file(reinterpret_cast<const char*>(&length), sizeof(length));
@@ -140,7 +140,7 @@ TEST(Safetensors, FlippedBytesAreAnErrorOrAnotherValueAndNeverACrash) {
       std::string bad = whole;
       bad[n] = static_cast<char>(bad[n] ^ flip);
       const std::string message = error_of_bytes(bad);
-      // The length must fit its header, which JSON and its own sums protect; the data itself carries no checksum.
+      // The length must match its header, which is protected by JSON and its own sums; the data has no checksum.
       if (n < 8 || (n < 8 + header && flip == 0x80)) {
         ASSERT_NE(message, "") << n;
       }
@@ -238,7 +238,7 @@ double sum_of(const Tensor& t) {
   return sum;
 }
 
-// Sums and first values by the official library.
+// Sums and first values from the official library.
 TEST(SafetensorsRealData, MnistModelHasTheOfficialReadersValues) {
   const std::string path =
       pack_path("golden/burn-pt-safetensors/examples/import-model-weights/weights/mnist.safetensors");

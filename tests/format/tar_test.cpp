@@ -46,7 +46,7 @@ std::string error_of_file(const std::string& path, const TarOptions& options = {
   return message.empty() ? "" : message.substr(where.size());
 }
 
-// A member as another program would write it: a header of ours with fields changed and the checksum made anew.
+// A member as another program would write it: a header of ours with changed fields and a corrected checksum.
 std::string block(const std::string& name, std::uint64_t size, char type,
                   const std::map<std::size_t, std::string>& fields = {}) {
   std::string header = make_tar_header(name, size, type);
@@ -129,7 +129,7 @@ TEST_F(Tar, ProgramsOfOthersAgree) {
     if (format == "v7") expected.erase(expected.begin() + 2);
     EXPECT_EQ(members_of(TarFile(path_)), expected);  // without the links and the folder
   }
-  // And tar reads what we write.
+  // And tar can read what we write.
   write_sample(path_);
   const std::string out = folder_.file("out");
   std::filesystem::create_directories(out);
@@ -202,18 +202,18 @@ TEST_F(Tar, CompressedArchivesAreRefusedByName) {
                                                          "random access");
     EXPECT_TRUE(contains(error(magic), name));
   }
-  EXPECT_EQ(read(block("BZh9", 0, '0') + kEnd).size(), 1u);  // a name is no magic where the checksum holds
+  EXPECT_EQ(read(block("BZh9", 0, '0') + kEnd).size(), 1u);  // a name is not a magic number if the checksum is correct
 }
 
 TEST_F(Tar, EveryCutIsNamed) {
   const Members members{{"a.txt", "hello"}, {std::string(160, 'l'), std::string(512, 'x')}};
   const std::string whole = write_sample(folder_.file("whole.tar"), members);
   const std::size_t end = 512 * (2 + 4);  // where the zeros begin
-  // What follows the two blocks of zeros is padding.
+  // Everything after the two blocks of zeros is padding.
   expect_cuts_are_errors(
       path_, whole, "[tar] " + path_ + ": header at byte ", [&] { members_of(TarFile(path_)); },
       [&](std::size_t n) { return n >= end + 1024; });
-  // By option, a whole member's end will do.
+  // With this option, the end of a whole member is accepted.
   for (std::size_t n = 0; n < end + 1024; ++n) {
     put_file(path_, std::string_view(whole).substr(0, n));
     const std::string message = error_of_file(path_, {.allow_missing_end = true});
@@ -237,7 +237,7 @@ TEST_F(Tar, IndexIsKeptAndNeverTrustedBlindly) {
   const TarFile cached(path_, options);
   EXPECT_TRUE(cached.index_was_cached());
   EXPECT_EQ(members_of(cached), kMembers);
-  // Another content under the same size and time.
+  // Other contents with the same size and time.
   const auto time = std::filesystem::last_write_time(path_);
   std::string other = read_file(path_);
   other[0] = 'z';
@@ -247,7 +247,7 @@ TEST_F(Tar, IndexIsKeptAndNeverTrustedBlindly) {
   EXPECT_TRUE(stale.index_was_cached());
   EXPECT_TRUE(contains(error_of([&] { member_of(stale, 0); }),
                        "header at byte 0 of a.txt is not where the cached index says: the file has changed"));
-  // Another time, and damage of the cache: built again.
+  // Another time, and a damaged cache: rebuilt.
   std::filesystem::last_write_time(path_, time + std::chrono::seconds(1));
   EXPECT_TRUE(contains(error_of([&] { TarFile(path_, options); }), "wrong checksum"));
   write_sample(path_);

@@ -1,4 +1,4 @@
-// Records that TensorFlow and MindSpore wrote, against a catalogue made with other software.
+// Records that TensorFlow and MindSpore wrote, compared with a catalogue made by other software.
 #include <map>
 #include <sstream>
 
@@ -16,7 +16,7 @@ std::vector<std::string> columns(const std::string& line) {
   return parts;
 }
 
-// A value in the catalogue's form: "-" for an absent key.
+// A value in the format of the catalogue: "-" for an absent key.
 std::string int_text(const Example& example, std::string_view key) {
   return example.has(key) ? std::to_string(example.one_int64(key)) : "-";
 }
@@ -82,7 +82,7 @@ TEST(TFRecordRealData, PlainGzipAndZlibHoldTheSameRecords) {
   }
 }
 
-// The values of MindSpore's golden/tfrecord_no_schema.npz, spelled by their rule where they have one.
+// The values of MindSpore's golden/tfrecord_no_schema.npz, written by their rule if they have one.
 TEST(TFRecordRealData, AllNumericTypesHaveTheGoldenValues) {
   const std::string path = pack_path("tfrecord/mindspore-alltypes/test.data");
   SKIP_WITHOUT(path);

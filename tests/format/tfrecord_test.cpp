@@ -101,7 +101,7 @@ TEST(TFRecord, EveryTruncationIsNamedExceptBetweenRecords) {
     const std::string where = "[tfrecord] " + path + ": record " + std::to_string(record) + " at byte " +
                               std::to_string(intact.offset(record));
     ASSERT_TRUE(message.starts_with(where + " is cut short")) << n << ": " << message;
-    // Asked for the readable part, the same file gives the records before.
+    // If only the readable part is requested, the same file gives the records before the damage.
     const TFRecordFile prefix(path, {.index_cache_directory = "", .keep_readable_prefix = true});
     ASSERT_EQ(prefix.size(), record);
     ASSERT_TRUE(prefix.damage().has_value());
@@ -180,7 +180,7 @@ TEST(TFRecord, TruncatedGzipIsNamedAndGivesItsPrefixWhenAsked) {
   EXPECT_TRUE(contains(prefix.damage()->message, "cut short"));
 }
 
-// 12 MB of content in blocks of 4: none is kept, one is, all are.
+// 12 MB of content in blocks of 4: none, one and all are kept.
 TEST(TFRecord, CompressedRecordsAreReadInAnyOrderInLittleMemory) {
   const TempFolder folder;
   for (const Compression kind : {Compression::gzip, Compression::zlib}) {
@@ -305,7 +305,7 @@ TEST(TFRecordIndex, WhatLiesInTheCachesPlaceIsNotReadWhole) {
   const TFRecordOptions options{.index_cache_directory = folder.file("cache")};
   TFRecordFile(path, options);
   const std::string cached = glob_files(folder.file("cache") + "/*").at(0);
-  std::filesystem::resize_file(cached, std::uintmax_t{1} << 42);  // 4 TiB of nothing, more than any memory
+  std::filesystem::resize_file(cached, std::uintmax_t{1} << 42);  // a sparse file of 4 TiB, more than any memory
   EXPECT_EQ(read_all(TFRecordFile(path, options)), kRecords);
   std::filesystem::remove(cached);
   std::filesystem::create_directory(cached);
@@ -339,7 +339,7 @@ TEST(TFRecordIndex, OfTooManyThoseThatWereUsedLastLongestAgoAreRemoved) {
   for (const int gone : {1, 2}) EXPECT_FALSE(std::filesystem::exists(indexes[static_cast<std::size_t>(gone)])) << gone;
   EXPECT_TRUE(TFRecordFile(paths[0], options).index_was_cached());
   EXPECT_TRUE(TFRecordFile(paths[3], options).index_was_cached());
-  EXPECT_FALSE(TFRecordFile(paths[1], options).index_was_cached());  // made anew
+  EXPECT_FALSE(TFRecordFile(paths[1], options).index_was_cached());  // rebuilt
   prune_index_cache(cache, 0);
   EXPECT_EQ(glob_files(cache + "/*").size(), 3u);
   prune_index_cache(folder.file("nothing"), 0);

@@ -1,4 +1,4 @@
-// The activations against the C library's functions, in f64 and f32, far out on both sides.
+// Activations compared with functions of the C library, in f64 and f32, up to large positive and negative arguments.
 #include "ridgeline/graph/op/activation.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The definitions of batch norm with relu6 and of the gradient through its gate: the bits of the ops apart, in every
-// type, at the bends and for NaN, too.
+// Batch norm with relu6 and the gradient through its gate: the bits of separate ops, in every type, also at the bends
+// and for NaN.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,7 +32,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
 }
 
-// A batch norm a good part of whose results is above 6.
+// A batch norm with many results above 6.
 struct Normed {
   Tensor x, gamma, beta, mean, var, addend;
   explicit Normed(DType type)
@@ -86,7 +86,7 @@ TEST(BatchNormRelu6, TheGateOfYGivesTheBitsOfTheTwoOpsAtTheBendsToo) {
   }
 }
 
-// In bf16 many values below 6 are stored as 6: the gate is closed there, as it is where it reads them.
+// In bf16 many values below 6 are stored as 6: the gate is closed there, as for a relu6 that reads the stored values.
 TEST(BatchNormRelu6, TheGateOfXIsThatOfTheStoredResult) {
   for (const DType type : kNormTypes) {
     Normed n(type);

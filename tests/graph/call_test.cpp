@@ -1,4 +1,4 @@
-// Functions of traced graphs: one for each set of types that they are called with, and one name for each body.
+// Functions in traced graphs: one for each combination of argument types, and one name for each body.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,7 +24,7 @@ std::vector<std::string> names_of_functions(const Graph& graph) {
   return names;
 }
 
-// What its text says is what it is.
+// Its text is parsed to the same graph.
 void expect_text_is_whole(const Graph& graph) {
   verify(graph);
   const Graph again = parse_graph(to_text(graph));
@@ -61,7 +61,7 @@ TEST(Call, AFunctionInsideOfAnotherHasANameOfItsOwn) {
   }
 }
 
-// How often the function ran, beside what it computes.
+// Counts calls of the function in addition to computing it.
 struct Counted {
   int& times;
   Value operator()(Value x, Value y) const {
@@ -86,7 +86,7 @@ TEST(Call, ATracedFunctionIsRecordedOnceForEachSetOfShapesAndTypesInWhicheverGra
   EXPECT_EQ(names_of_functions(graph), (std::vector<std::string>{"scaled", "scaled_1", "scaled_2"}));
   expect_text_is_whole(graph);
   expect_text_is_whole(again);
-  // The graph of call(), which records it each time.
+  // The graph made by call(), which records it each time.
   const Graph by_call = trace("g", {f32({2})}, [&](Value x) { return call("scaled", Counted{times}, x, x); });
   EXPECT_EQ(to_text(by_call.functions.at("scaled")), to_text(scaled.graph({f32({2}), f32({2})})));
   EXPECT_EQ(times, 4);
@@ -100,7 +100,7 @@ TEST(Call, TracedFunctionsThatCallEachOtherTwiceAreRecordedOnceEach) {
   TracedFunction next("level0", [&](Value x) { return ++times, x + x; });
   using Level = TracedFunction<std::function<Value(Value)>>;
   std::list<Level> levels;
-  for (int i = 1; i <= 12; ++i) {  // 4,096 calls of the first one, were all recorded
+  for (int i = 1; i <= 12; ++i) {  // 4,096 calls of the first one, if all were recorded
     levels.emplace_back("level" + std::to_string(i), [&, below = levels.empty() ? nullptr : &levels.back()](Value x) {
       ++times;
       return below == nullptr ? next(next(x)) : (*below)((*below)(x));

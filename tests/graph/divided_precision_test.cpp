@@ -1,5 +1,5 @@
-// Types that the user chose by an op's name hold for all copies that passes make of it, and what another rank has is
-// not reported as missing.
+// Types that the user chose by an op's name apply to all copies of it that passes make, and ops of other ranks are not
+// reported as missing.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -30,7 +30,7 @@ constexpr const char* kStep = R"(graph @step(%x: f32[2,6], %w: param f32[4,6], %
 }
 )";
 
-// bf16, except those in `names`, which stay in f32.
+// bf16, except for the ops in `names`, which stay f32.
 PassContext context_with(std::vector<std::string> names, const Distribution& distribution = {}) {
   PassContext context{.fusion = {}};
   context.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"));
@@ -39,7 +39,7 @@ PassContext context_with(std::vector<std::string> names, const Distribution& dis
   return context;
 }
 
-// By name, the type in which each dense layer reads its operands.
+// The operand type of each dense layer, by name.
 std::map<std::string, DType> dense_types(const Graph& graph) {
   std::map<std::string, DType> types;
   for (const Node& node : graph.nodes) {
@@ -56,7 +56,7 @@ TEST(DividedPrecision, EveryMicroBatchHasTheTypesOfTheNamedOp) {
   PassContext context = context_with({"fc2"}, second);
   EXPECT_EQ(dense_types(run_passes(parse_graph(kStep, "step"), context, results, {})),
             (Types{{"fc2", DType::f32}, {"fc2/micro_1", DType::f32}, {"fc2/micro_2", DType::f32}}));
-  context = context_with({"fc2/micro_1"}, second);  // a copy by its own name
+  context = context_with({"fc2/micro_1"}, second);  // a copy, by its own name
   EXPECT_EQ(dense_types(run_passes(parse_graph(kStep, "step"), context, results, {})),
             (Types{{"fc2", DType::bf16}, {"fc2/micro_1", DType::f32}, {"fc2/micro_2", DType::bf16}}));
 }

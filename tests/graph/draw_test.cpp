@@ -1,4 +1,4 @@
-// Drawings of step graphs: what they say, and what is too much to draw.
+// Drawings of step graphs: their contents, and graphs that are too large to draw.
 #include "ridgeline/graph/draw/draw.h"
 
 #include <gtest/gtest.h>
@@ -32,9 +32,9 @@ graph @step(%image: f32[2,3], %w: param f32[4,3]) {
   return %3 "loss"
 })");
   const std::string svg = to_svg(graph);
-  // Boxes: image, dense, call, mul, relu, return; of the function: a, scale, return. The rest is the background.
+  // Boxes: image, dense, call, mul, relu, return; in the function: a, scale, return. The rest is background.
   EXPECT_EQ(count(svg, "<rect x="), 9) << svg;
-  // Arrows between boxes, and one out of each result.
+  // Arrows between boxes, and one from each result.
   EXPECT_EQ(count(svg, "marker-end="), 4 + 1 + 2 + 1) << svg;
   for (const char* part : {">@step<", ">function @half<", ">layer&lt;1&gt;<", ">w: w f32[4,3] (param)<", ">next w<",
                            ">y: constant value=3.0<", ">loss<", ">f32[2,4]<", ">factor=0.5<"})

@@ -15,7 +15,7 @@ namespace {
 
 using loop::Expr;
 
-// Every function, comparisons as numbers and numbers as conditions among them.
+// Every function, also comparisons used as numbers and numbers used as conditions.
 const loop::Expression kAll = loop::define<2>([](Expr x, Expr y) {
   return std::vector<Expr>{-x + abs(y) * 2.0,
                            exp(x / 3.0) - log(abs(y) + 1.0),

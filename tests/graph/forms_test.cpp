@@ -1,4 +1,4 @@
-// Step graphs in the forms of other systems.
+// Step graphs in the text formats of other systems.
 #include "ridgeline/graph/ir/forms.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace ridgeline {
 namespace {
 
-// The example that the forms are known by.
+// The standard example of these formats.
 Graph test_f() {
   const auto func = [](Value x, Value y) { return x / y; };
   return trace("test_f", {f32({2, 3}), f32({2, 3})}, [&](Value x, Value y) {
@@ -72,7 +72,7 @@ TEST(EntryForm, NamesParametersTypesAndTheUsersLines) {
   for (const std::string& part :
        {std::string("  %1([CNode]2) = Sub(%para1_x0, %0) primitive_attrs: {output_names: [y], input_names: [x, y]}\n"),
         "      : (" + type + ", <Tensor[Float32]x[const vector][]>) -> (" + type + ")\n",
-        // Every frame with the text of its line and its indentation.
+        // Every stack frame with the text of its line and its indentation.
         "      # In file " + file + "(3)/    Value a = x - 1;/\n      # In file " + file +
             "(4)/    Value b = a + y;/\n",
         std::string("  %3([CNode]4) = call @func.2(%1, %2)\n"),

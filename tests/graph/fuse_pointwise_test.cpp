@@ -22,7 +22,7 @@ Tensor random_tensor(const ValueType& type, std::mt19937& random) {
   return t;
 }
 
-// A graph of pointwise ops over [6,10], with scalars, vectors, bools, dropout, sums and an update.
+// A graph of pointwise ops over [6,10] with scalars, vectors, bools, dropout, sums and an update.
 Graph random_graph(std::mt19937& random) {
   const auto below = [&](std::size_t n) { return random() % n; };
   GraphBuilder b("random");
@@ -49,7 +49,7 @@ Graph random_graph(std::mt19937& random) {
       b.update(w, next[0]);
       b.update(m, next[1]);
       updated = true;
-      // Nobody reads w or values computed in place any more.
+      // w and values that are computed in place have no other readers.
       values.erase(std::find_if(values.begin(), values.end(), [&](const Value& v) { return v.id() == w.id(); }));
       values.push_back(next[1]);
       continue;
@@ -93,7 +93,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   for (std::int64_t i = 0; i < a.elements(); ++i) {
     const float x = a.data<float>()[i];
     const float y = b.data<float>()[i];
-    if (std::memcmp(&x, &y, sizeof x) != 0 && !(x != x && y != y)) return false;  // NaNs have no certain sign
+    if (std::memcmp(&x, &y, sizeof x) != 0 && !(x != x && y != y)) return false;  // the sign of NaN is not defined
   }
   return true;
 }

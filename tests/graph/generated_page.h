@@ -1,4 +1,4 @@
-// A page of docs/ that is made from a table of the program.
+// A page of docs/ that is generated from a table of the program.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace ridgeline {
 
-// docs/<file> must be `wanted`; with RIDGELINE_UPDATE_DOCS=1 it is written first.
+// Checks that docs/<file> is `wanted`; with RIDGELINE_UPDATE_DOCS=1, writes it first.
 inline void expect_page(const std::string& file, const std::string& wanted) {
   const std::string path = testing::source_directory() + "/docs/" + file;
   if (const char* update = std::getenv("RIDGELINE_UPDATE_DOCS"); update != nullptr && std::string(update) == "1") {

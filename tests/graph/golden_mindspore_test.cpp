@@ -1,5 +1,5 @@
 // Kernels of MindSpore Lite, forward and backward: raw little-endian f32, NHWC, shapes in the file names. Forward ops
-// run by their references, gradients through differentiate(). Every file of the archive is read here or named below.
+// run by their references, gradients through differentiate(). Every file of the archive is read here or listed below.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ constexpr LeftOut kLeftOut[] = {
     {"pooling/maxpoolgradfp32_2_dy_1_3_10_10", "the same gradient in another layout"},
 };
 
-// Reads the archive's files and remembers which.
+// Reads the archive's files and records which.
 class Golden {
  public:
   explicit Golden(std::filesystem::path root) : root_(std::move(root)) {}
@@ -114,7 +114,7 @@ void convolution_with_groups_and_dilation(Golden& golden) {
 }
 
 void convolution_gradients_with_groups_dilation_and_stride(Golden& golden) {
-  // The names give NCHW extents, the bytes are NHWC.
+  // The names give NCHW extents, the data is NHWC.
   const Tensor x = golden.load("conv/convfp32_input0_d2_g2_s2_2_4_32_32.bin", {2, 32, 32, 4});
   const Tensor w = golden.load("conv/convfp32_w_d2_g2_s2_12_2_3_3.bin", {12, 3, 3, 2});
   const Tensor dy = golden.load("conv/convfp32_dy_d2_g2_s2_2_12_15_15.bin", {2, 15, 15, 12});
@@ -179,7 +179,7 @@ void maximum_pooling_forward_and_gradient(Golden& golden) {
     };
     const Tensor x = golden.load(file("x"), {c.n, 28, 28, 3});
     const Tensor dy = golden.load(file("dy"), {c.n, c.size, c.size, 3});
-    // The file called dx holds the forward result, xgrad the gradient.
+    // The file named dx contains the forward result, xgrad the gradient.
     expect_close(run_op("max_pool", {x}, pool(3, c.stride, 1))[0], golden.load(file("dx"), dy.shape()), 0);
     expect_close(run_gradient("max_pool", {x}, pool(3, c.stride, 1), dy, {0})[0],
                  golden.load(file("xgrad"), x.shape()));
@@ -229,9 +229,10 @@ void batch_norm_gradient(Golden& golden) {
 
   const auto gradients =
       run_gradient("batch_norm_train", {x, gamma, beta, running_mean, running_var}, attributes, dy, {0, 1, 2});
-  expect_close(gradients[0], golden.load("bngrad/output_dx_2_4_5_3.bin", x.shape()), 3e-5);  // the file is f32 work
+  expect_close(gradients[0], golden.load("bngrad/output_dx_2_4_5_3.bin", x.shape()),
+               3e-5);  // the file was computed in f32
   expect_close(gradients[1], golden.load("bngrad/output_dscale_3.bin", {3}));
-  // The bias gradient is a sum that vanishes up to f32 rounding of terms around 1.
+  // The bias gradient is a sum that is zero up to f32 rounding of terms around 1.
   const Tensor dbeta = golden.load("bngrad/output_dbias_3.bin", {3});
   for (std::int64_t c = 0; c < 3; ++c) EXPECT_NEAR(gradients[2].at(c), dbeta.at(c), 1e-5);
 }
@@ -255,7 +256,7 @@ void softmax_gradient(Golden& golden) {
       const Tensor moved = transposed(t, permutation);
       return reshaped(moved, {moved.elements() / moved.shape()[3], moved.shape()[3]});
     };
-    // The archive gives y, not x; log(y) is an x with that softmax.
+    // The archive contains y, not x; log(y) is an x with that softmax.
     const Tensor y = rows(golden.load(stem + "yinput.bin", shape));
     const Tensor x = run_op("log", {y})[0];
     const Tensor dy = rows(golden.load(stem + "yt_input.bin", shape));
@@ -329,7 +330,7 @@ void maximum_gradient(Golden& golden) {
   expect_close(gradients[1], golden.load("operators/x1_grad_maximum.bin", {1, 3}), 0);
 }
 
-// One test: the archive is unpacked once, and no file of it may stay unnoticed.
+// One test, since the archive is unpacked once and every file of it must be used.
 TEST(MindSporeLite, KernelsAgreeForwardAndBackward) {
   const UnpackedArchive archive("mindspore-lite-kernels.tar.xz");
   if (!archive.ok()) GTEST_SKIP() << archive.problem();

@@ -1,7 +1,7 @@
 // tests/graph/golden_onnx.h
 //
-// Just enough of ONNX to read the node tests: models of a few nodes and tensors, and a mapping of their ops to ours.
-// https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+// The part of ONNX needed to read its node tests: models of a few nodes and tensors, and a mapping of their ops to
+// ours. https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 #pragma once
 
 #include <filesystem>
@@ -14,14 +14,14 @@
 
 namespace ridgeline::test {
 
-// A case or a part of it that none of our ops means. Carries the reason.
+// A case, or a part of it, that our ops cannot express; contains the reason.
 struct OutOfScope : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 struct OnnxNode {
   std::string op;
-  std::vector<std::string> inputs;   // "" is an absent one
+  std::vector<std::string> inputs;   // "" is an absent operand
   std::vector<std::string> outputs;  // likewise
   std::map<std::string, std::int64_t> ints;
   std::map<std::string, double> reals;
@@ -44,15 +44,15 @@ struct OnnxModel {
 };
 
 OnnxModel read_onnx_model(const std::filesystem::path& path);
-// OutOfScope for element types that no tensor of ours has.
+// OutOfScope for element types that our tensors do not have.
 Tensor read_onnx_tensor(const std::filesystem::path& path);
 
 // TensorProto.DataType by number.
 std::string onnx_type_name(std::int64_t code);
 
-// Whether some op of ours means this op.
+// Whether our ops can express this op.
 bool knows_onnx_op(const std::string& op);
-// Runs one node by our references; absent operands are undefined tensors. OutOfScope when ours cannot say it.
+// Runs one node with our references; absent operands are undefined tensors. OutOfScope if our ops cannot express it.
 std::vector<Tensor> run_onnx_node(const OnnxNode& node, const std::vector<Tensor>& inputs);
 
 }  // namespace ridgeline::test

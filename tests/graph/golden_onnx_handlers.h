@@ -1,6 +1,6 @@
 // tests/graph/golden_onnx_handlers.h
 //
-// One ONNX op in terms of ours: what the files golden_onnx_*.cpp share.
+// ONNX ops expressed by ours: shared by the files golden_onnx_*.cpp.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using Handlers = std::map<std::string, Handler>;
 
 // Reductions, reshapes, slices.
 Handlers shape_handlers();
-// Products, parts, rows of tables, norms of samples.
+// Matrix products, slices, table rows, norms of samples.
 Handlers sequence_handlers();
 
 inline bool given(const Tensors& inputs, std::size_t i) { return i < inputs.size() && inputs[i].defined(); }

@@ -1,4 +1,4 @@
-// ONNX's ops in terms of ours. ONNX images are NCHW and weights OIHW; ours are NHWC and [K,R,S,C].
+// ONNX's ops expressed by ours. ONNX images are NCHW and weights OIHW; ours are NHWC and [K,R,S,C].
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -91,7 +91,7 @@ Geometry geometry_of(const OnnxNode& node, Integers kernel, Integers sizes, bool
     if (ceil) {
       const std::int64_t room = sizes[a] + before[a] + after[a] - span;
       std::int64_t out = (room + stride[a] - 1) / stride[a] + 1;
-      if ((out - 1) * stride[a] >= sizes[a] + before[a]) --out;  // a window must begin inside
+      if ((out - 1) * stride[a] >= sizes[a] + before[a]) --out;  // a window must begin inside the image
       after[a] += std::max<std::int64_t>((out - 1) * stride[a] - room, 0);
     }
   }
@@ -136,7 +136,7 @@ Tensors max_pool(const OnnxNode& node, const Tensors& inputs) {
       geometry_of(node, node.integers("kernel_shape"), image_sizes(inputs[0]), node.integer("ceil_mode", 0) != 0);
   const Tensors results = run_op("max_pool", {image_of(inputs[0])}, pool_attributes(g));
   const int rank = inputs[0].shape().rank();
-  // Ours is the place in the window, theirs the flat index in the NCHW image.
+  // Our index is the position in the window, ONNX's is the flat index in the NCHW image.
   const Tensor places = image_back(results[1], rank);
   const Shape& in = inputs[0].shape();
   const Shape& out = places.shape();
@@ -163,7 +163,7 @@ Handler global_pool(const char* op) {
   };
 }
 
-// Any image axes, as [N,C,H,W] with H the first of them.
+// Any number of image axes, as [N,C,H,W] with H the first of them.
 Tensors batch_norm(const OnnxNode& node, const Tensors& inputs) {
   const Shape& shape = inputs[0].shape();
   const Integers& dims = shape.dims();
@@ -175,7 +175,7 @@ Tensors batch_norm(const OnnxNode& node, const Tensors& inputs) {
   }
   const double keep = node.real("momentum", 0.9);
   const Tensors results = run_op("batch_norm_train", operands, {{"epsilon", epsilon}, {"momentum", 1 - keep}});
-  // ONNX keeps the biased variance, ours (as PyTorch) the unbiased one.
+  // ONNX stores the biased variance, we (like PyTorch) the unbiased one.
   const double count = static_cast<double>(x.elements() / dims[1]);
   Tensor var = results[4].clone();
   for (std::int64_t c = 0; c < dims[1]; ++c) {
@@ -212,7 +212,7 @@ Tensors gemm(const OnnxNode& node, const Tensors& inputs) {
 Tensors softmax(const OnnxNode& node, const Tensors& inputs) {
   const Shape& shape = inputs[0].shape();
   const int rank = shape.rank();
-  if (node.opset < 13) {  // rows are everything from the axis on
+  if (node.opset < 13) {  // rows consist of the axis and all axes after it
     const auto axis = static_cast<std::size_t>((node.integer("axis", 1) + rank) % rank);
     const Integers& dims = shape.dims();
     const Tensor rows = reshaped(inputs[0], {product(dims, 0, axis), product(dims, axis, dims.size())});

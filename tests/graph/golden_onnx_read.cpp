@@ -108,7 +108,7 @@ OnnxNode parse_node(ProtobufReader r) {
     if (r.field() == 4) node.op = r.text();
     if (r.field() == 5) attributes.push_back(r.bytes());
   }
-  // Subgraphs and other attributes of ops that are not ours are of no interest.
+  // Subgraphs and other attributes belong only to ops that we do not have.
   if (knows_onnx_op(node.op)) {
     for (const auto& bytes : attributes) parse_attribute({bytes, "AttributeProto"}, node);
   }

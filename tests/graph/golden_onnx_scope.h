@@ -1,6 +1,6 @@
 // tests/graph/golden_onnx_scope.h
 //
-// What of ONNX's cases is left out, by name.
+// The cases of ONNX that are left out, by name.
 #pragma once
 
 #include <map>
@@ -9,9 +9,9 @@
 
 namespace ridgeline::test {
 
-// ONNX ops that none of our ops means.
+// ONNX ops that our ops cannot express.
 const std::set<std::string>& onnx_ops_without_counterpart();
-// Cases of known ops that ours cannot say, and why.
+// Cases of known ops that ours cannot express, with reasons.
 const std::map<std::string, std::string>& onnx_cases_left_out();
 
 }  // namespace ridgeline::test

@@ -1,4 +1,4 @@
-// ONNX's products, parts, rows of tables, norms of samples and transposed convolutions in terms of ours.
+// ONNX's matrix products, slices, table rows, norms of samples and transposed convolutions expressed by our ops.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,7 +9,7 @@
 namespace ridgeline::test {
 namespace {
 
-// A vector is a row on the left, a column on the right, and its axis goes again.
+// A vector is a row on the left side, a column on the right side, and its axis is removed again.
 Tensors onnx_matmul(const OnnxNode&, const Tensors& inputs) {
   for (const Tensor& x : inputs) expect_dtype_in(x, {DType::f32, DType::f64});
   Tensor a = inputs[0], b = inputs[1];
@@ -41,7 +41,7 @@ Tensors onnx_split(const OnnxNode& node, const Tensors& inputs) {
   return run_op("split", {inputs[0]}, {{"axis", axis}, {"sizes", sizes}});
 }
 
-// Indices from the end on are negative there.
+// Indices may count from the end there, as negative numbers.
 Tensors onnx_gather(const OnnxNode& node, const Tensors& inputs) {
   const std::int64_t axis = node.integer("axis", 0);
   Tensor indices(DType::i32, inputs[1].shape());
@@ -66,7 +66,7 @@ Tensors onnx_layer_norm(const OnnxNode& node, const Tensors& inputs) {
   return results;
 }
 
-// [N,C,...] with scales of channels, or of groups before version 21.
+// [N,C,...] with scales per channel, or per group before version 21.
 Tensors onnx_group_norm(const OnnxNode& node, const Tensors& inputs) {
   expect_dtype_in(inputs[0], {DType::f32, DType::f64});
   const Integers& dims = inputs[0].shape().dims();
@@ -127,7 +127,7 @@ Tensors onnx_conv_transpose(const OnnxNode& node, const Tensors& inputs) {
     } else {
       size[a] = full - begins[a] - ends[a];
     }
-    // A convolution of the result has to lead back to x.
+    // A convolution of the result must have the size of x.
     if ((size[a] + begins[a] + ends[a] - dilation[a] * (w.shape()[axis] - 1) - 1) / stride[a] + 1 != x.shape()[axis])
       throw OutOfScope("more rows at the end than a stride has");
   }

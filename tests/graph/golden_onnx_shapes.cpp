@@ -1,4 +1,4 @@
-// ONNX's reductions and ops on shapes in terms of ours.
+// ONNX's reductions and shape ops expressed by ours.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -35,7 +35,7 @@ Tensors flatten(const OnnxNode& node, const Tensors& inputs) {
   const Integers& dims = inputs[0].shape().dims();
   const std::int64_t rank = inputs[0].shape().rank();
   const std::int64_t axis = node.integer("axis", 1) < 0 ? node.integer("axis", 1) + rank : node.integer("axis", 1);
-  // An NCHW image flattened from axis 1 is our flatten in the order chw.
+  // Flattening an NCHW image from axis 1 is our flatten with order chw.
   if (axis == 1 && rank == 4) return run_op("flatten", {to_nhwc(inputs[0])}, {{"order", std::string("chw")}});
   const auto at = static_cast<std::size_t>(axis);
   return {reshaped(inputs[0], {product(dims, 0, at), product(dims, at, dims.size())})};
@@ -71,7 +71,7 @@ Tensors transpose(const OnnxNode& node, const Tensors& inputs) {
   return {transposed(inputs[0], node.integers("perm", reversed))};
 }
 
-// Expand broadcasts both ways: an extent 1 of the wanted shape keeps the tensor's own.
+// Expand broadcasts in both directions: an extent 1 of the requested shape keeps the tensor's extent.
 Tensors expand(const OnnxNode&, const Tensors& inputs) {
   Integers dims = integers_in(inputs[1]);
   const Shape& x = inputs[0].shape();

@@ -1,5 +1,5 @@
-// ONNX's node tests and the cases that PyTorch computed for it, through our references. A case that ours cannot say is
-// named in golden_onnx_scope.cpp with its reason; any other must run and agree.
+// ONNX's node tests and the cases that PyTorch computed for it, with our references. Cases that our ops cannot express
+// are listed in golden_onnx_scope.cpp with reasons; all others must run and agree.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void run_case(const std::filesystem::path& folder, const OnnxModel& model) {
     }
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    // Their results are f32 arithmetic, ours are rounded once.
+    // Their results are computed in f32, ours are rounded once.
     EXPECT_EQ(difference(values.at(model.outputs[i]), outputs[i], 1e-5, 1e-5).value_or(""), "") << model.outputs[i];
   }
 }
@@ -93,7 +93,7 @@ void print(const char* set, const Tally& tally) {
 }
 
 TEST(Onnx, NodeTestsAgree) {
-  // *_expanded: the same inputs and outputs again, the op written out as a function of others.
+  // *_expanded: the same inputs and outputs, with the op written as a function of other ops.
   const UnpackedArchive archive("onnx-node-tests.tar.xz", "*_expanded*");
   if (!archive.ok()) GTEST_SKIP() << archive.problem();
   const Tally tally = run_folder(archive.folder() / "node");

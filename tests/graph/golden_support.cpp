@@ -10,7 +10,7 @@
 namespace ridgeline::test {
 namespace {
 
-// In memory where there is such a file system: the archives hold thousands of small files.
+// In a memory file system, if there is one: the archives contain thousands of small files.
 std::filesystem::path make_folder() {
   for (const std::filesystem::path& parent :
        {std::filesystem::path("/dev/shm"), std::filesystem::temp_directory_path()}) {

@@ -1,6 +1,6 @@
 // tests/graph/golden_support.h
 //
-// Cases computed by other systems: archives unpacked into a folder of their own, ops run by their references.
+// Cases computed by other systems: archives unpacked into a temporary folder, ops run by their references.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,9 @@
 
 namespace ridgeline::test {
 
-// A tar.xz of packA/golden unpacked into a temporary folder, removed on destruction. Check ok() first: without
-// RIDGELINE_TEST_DATA, the archive or tar it is false and problem() says which. Members that match `exclude` stay out.
+// A tar.xz of packA/golden, unpacked into a temporary folder that the destructor removes. Check ok() first: it is false
+// without RIDGELINE_TEST_DATA, the archive or tar, and problem() says which. Members that match `exclude` are not
+// unpacked.
 class UnpackedArchive {
  public:
   explicit UnpackedArchive(std::string_view name, std::string_view exclude = "");
@@ -44,8 +45,8 @@ Tensor reshaped(const Tensor& x, Shape shape);
 Tensor to_nhwc(const Tensor& nchw);
 Tensor to_nchw(const Tensor& nhwc);
 
-// Nothing when shapes agree and every element is within absolute + relative * |expected| (equal for integers and bool;
-// NaN equals NaN); else the first difference in words.
+// "" if shapes agree and every element is within absolute + relative * |expected| (equal for integers and bool; NaN
+// equals NaN); else a description of the first difference.
 std::optional<std::string> difference(const Tensor& actual, const Tensor& expected, double relative, double absolute);
 
 }  // namespace ridgeline::test

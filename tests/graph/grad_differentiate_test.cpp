@@ -1,4 +1,4 @@
-// What differentiation adds to a graph, and what it leaves out.
+// The ops that differentiation adds to a graph, and those that it omits.
 #include "ridgeline/graph/grad/differentiate.h"
 
 #include <gtest/gtest.h>
@@ -144,7 +144,7 @@ TEST(Differentiate, NamesKindsAndLocationsFollowTheForwardOp) {
     if (source != graph.nodes.end()) {
       EXPECT_EQ(node.where, source->where) << node.name;
     } else {
-      EXPECT_NE(graph.find_argument(origin), kNoValue) << node.name;  // a sum at an argument
+      EXPECT_NE(graph.find_argument(origin), kNoValue) << node.name;  // a sum of gradients at an argument
     }
   }
 }

@@ -1,4 +1,4 @@
-// A step for a part becomes one for a batch of several: as text, and what is refused.
+// A step for one part of a batch becomes a step for several parts: as text, and what is refused.
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/error.h"
@@ -50,7 +50,7 @@ TEST(InParts, OneRanksBatchHasAllParts) {
   EXPECT_EQ(count(text, "= add("), 2u) << text;  // of the gradient and the loss
   EXPECT_EQ(count(text, "{factor=0.5} : f32[3,3]"), 1u) << text;
   EXPECT_EQ(count(text, "= sgd("), 1u) << text;
-  EXPECT_EQ(count(text, "key=7"), 1u) << text;  // the other part draws otherwise
+  EXPECT_EQ(count(text, "key=7"), 1u) << text;  // the other part draws other numbers
   EXPECT_EQ(count(text, "collective"), 0u) << text;
 }
 

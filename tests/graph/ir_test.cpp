@@ -1,4 +1,4 @@
-// The step graph: building, text both ways, verification, traced functions, passes on it.
+// The step graph: building, text format in both directions, verification, traced functions, passes.
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/error.h"
@@ -167,7 +167,7 @@ TEST(Verifier, RejectsTypesThatInferenceDoesNotGive) {
   EXPECT_NE(error_of([&] { verify(graph); }).find("f32[3] instead of f32[2]"), std::string::npos);
 }
 
-// What a hostile text may hold.
+// What a malicious text may contain.
 TEST(Verifier, RejectsCallsAndFunctionsThatDoNotFit) {
   const std::string f = "func @f(%a: f32[2], %b: f32[2]) {\n  %0 = add(%a, %b) : f32[2]\n  return %0\n}\n";
   const auto refusal = [](const std::string& text) {
@@ -205,7 +205,7 @@ TEST(Verifier, RejectsResultsAndUpdatesThatAreNone) {
   }
 }
 
-// Functions that call the two before them, or one twice: a few lines that stand for more ops than memory holds.
+// Functions that call the two before them, or one twice: a few lines that expand to more ops than memory can hold.
 TEST(Inline, RefusesShortTextsOfTooManyOps) {
   const auto text = [](int functions, bool two) {
     std::string all = "func @f0(%x: f32[2]) {\n  %0 = relu(%x) : f32[2]\n  return %0\n}\n";

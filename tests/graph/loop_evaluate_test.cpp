@@ -28,7 +28,7 @@ Tensor f32s(std::vector<float> values) {
 }
 
 TEST(LoopEvaluate, RoundsEachPrimitiveToTheArithmetic) {
-  // 1 + 2^-24 is 1 in f32: the product must not carry extra bits into the sum.
+  // 1 + 2^-24 is 1 in f32: the product must not keep extra bits for the sum.
   const float a = 1.0f + 0x1p-12f;
   const Tensor x = f32s({a});
   EXPECT_EQ(run("x0 * x0 - 1", {1}, {x}).data<float>()[0], (a * a) - 1.0f);
@@ -77,7 +77,7 @@ TEST(LoopEvaluate, ConvertsTowardsZeroAndSaturates) {
 TEST(LoopEvaluate, DrawsByStepAndElement) {
   const PhiloxKey key = philox_key(7, "dropout");
   const std::string text = "uniform(x0, " + std::to_string(key.k0 | static_cast<std::uint64_t>(key.k1) << 32) + ")";
-  // A step beyond the floats' exact integers still counts.
+  // A step number beyond the exact integers of f32 is still exact.
   const std::int64_t step = (std::int64_t{1} << 40) + 3;
   const Tensor u = run(text.c_str(), {1000}, {Tensor::scalar<std::int64_t>(step)});
   for (int i = 0; i < 1000; ++i) {
@@ -94,7 +94,7 @@ TEST(LoopEvaluate, SumsInDouble) {
   EXPECT_EQ(run("sum(x0)", {100000}, {f32s(values)}).data<float>()[0], static_cast<float>(expected));
 }
 
-// Distance in units of the last place of the exact result's f32 neighbourhood.
+// Distance in units of the last place of f32 at the exact result.
 double error_in_ulps(float got, double exact) {
   const float nearest = static_cast<float>(exact);
   const float above = std::nextafter(std::fabs(nearest), kInf);
@@ -129,7 +129,7 @@ TEST(LoopEvaluate, LogarithmIsWithinOneUnitInTheLastPlace) {
   EXPECT_EQ(log_f32(1.0f), 0.0f);
   EXPECT_EQ(log_f32(0.0f), -kInf);
   EXPECT_EQ(log_f32(-0.0f), -kInf);
-  EXPECT_EQ(log_f32(1e-40f), -kInf);  // subnormal numbers count as 0
+  EXPECT_EQ(log_f32(1e-40f), -kInf);  // subnormal numbers are treated as 0
   EXPECT_EQ(log_f32(kInf), kInf);
   EXPECT_TRUE(std::isnan(log_f32(-1.0f)));
   EXPECT_TRUE(std::isnan(log_f32(kNan)));

@@ -62,7 +62,7 @@ TEST(LoopText, MergesEqualTermsAndDropsUnusedOnes) {
   exp(x);
   EXPECT_EQ(to_string(b.finish(1)), "t0 = x0 * 2; t0 + t0");
   EXPECT_EQ(parse("x0 * 2 + x0 * 2"), b.finish(1));
-  // Zeros of two signs are two constants.
+  // Zeros with different signs are different constants.
   EXPECT_EQ(to_string(parse("x0 * 0 + x0 * -0")), "x0 * 0 + x0 * -0");
 }
 
@@ -115,7 +115,7 @@ TEST(LoopText, RandomExpressionsParseBackToThemselves) {
     b.store(terms.back());
     if (below(2)) b.sum(any());
     b.store(any());
-    b.store(b.operand(2));  // the last operand is mentioned: the count is read off the text
+    b.store(b.operand(2));  // the last operand is used, so the count follows from the text
     const Expression e = b.finish(3);
     const std::string text = to_string(e);
     ASSERT_EQ(parse(text), e) << text;

@@ -1,5 +1,5 @@
-// Values that are none of the graph that is built: empty ones, another builder's, and those whose builder is gone, also
-// where another one lies at its place. Each is an Error with the line on which it was passed.
+// Values that do not belong to the graph that is being built: empty ones, values of another builder, and those whose
+// builder was destroyed, also if another builder is at its address. Each is an Error with the line that passed it.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -49,7 +49,7 @@ TEST(LostValues, TwoBuildersAreNamed) {
             "what graph first returns as r is " + foreign + line(__LINE__ - 1));
   EXPECT_EQ(error_of([&] { call("f", [](Value a, Value b) { return a + b; }, x, y); }),
             "[call] argument x1 of function f is " + foreign + line(__LINE__ - 1));
-  // What a lambda takes from outside is none of the function's own.
+  // A value that a lambda captures does not belong to the function.
   EXPECT_EQ(error_of([&] { call("g", [&](Value a) { return a * x; }, x); }),
             "[mul] operand 1 (y) is a value of graph first, not of g, which is built here" + line(__LINE__ - 1));
   EXPECT_EQ(
@@ -83,7 +83,7 @@ TEST(LostValues, TheGraphThatWasTakenHasNoneAnyMore) {
   EXPECT_EQ(error_of([&] { -x; }).rfind("a value of graph taken is used, which is no longer built", 0), 0u);
 }
 
-// Formulas of schedules and of loops: the builder of each lies where that of the one before lay.
+// Formulas of schedules and loops: the builder of each is at the address of the previous one.
 TEST(LostValues, ATermOfAnotherFormulaIsNoticed) {
   std::optional<loop::Expr> kept;
   loop::define<1>([&](loop::Expr x) {

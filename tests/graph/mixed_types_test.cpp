@@ -1,5 +1,5 @@
-// f32 parameters and results beside bf16 and f16 data: what is allowed, what is refused, and that gradients of such ops
-// have their operands' types and the values of wider arithmetic.
+// f32 parameters and results with bf16 and f16 data: what is allowed and refused, and that gradients of such ops have
+// the types of their operands and the values of wider arithmetic.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,7 +42,7 @@ TEST(MixedTypes, OnlyF32ParametersBesideNarrowDataAreAllowed) {
             std::string::npos);
 }
 
-// The forward graph with its gradients as returned values, in `narrow` types and, with every type f64, wide.
+// The forward graph with its gradients as returned values, in `narrow` types, and with all types f64.
 struct Pair {
   Graph graph;
   Arguments arguments;
@@ -70,7 +70,7 @@ Pair with_gradients(std::string text, const std::string& from, const std::string
     Tensor t(info.type.dtype, info.type.shape);
     SampleRandom random(philox_key(3, info.name), 0, 0);
     for (std::int64_t i = 0; i < t.elements(); ++i) {
-      // Numbers that bf16 and f16 hold exactly, so both graphs have the same operands.
+      // Numbers that bf16 and f16 represent exactly, so both graphs have the same operands.
       t.set(i, (info.name == "v" ? 1.0 : 0.0) + static_cast<double>(random.integer(-64, 64)) / 128);
     }
     pair.arguments.emplace(info.name, t);

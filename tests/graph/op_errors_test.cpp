@@ -1,4 +1,4 @@
-// What a user reads when operands or attributes do not fit.
+// Error messages for operands or attributes that do not fit.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -306,7 +306,7 @@ TEST(OpRules, SharesOfOneClassAreThatClassAndMixedSharesMixLosses) {
 }
 
 TEST(OpRules, TiesCountAsTopKHitsAndOnlyTheFirstMaximumIsTheArgmax) {
-  // A row of equal logits, as a final ReLU makes them.
+  // A row of equal logits, as a final relu may give.
   const Tensor logits = Tensor::of(std::vector<float>{0, 0, 0, 0, 1, 2, 2, 0}, {2, 4});
   const auto top = [&](std::int32_t first, std::int32_t second, std::int64_t k) {
     return run_op("top_k_accuracy", {logits, labels({first, second})}, {{"k", k}})[0].at(0);

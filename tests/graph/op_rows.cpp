@@ -128,7 +128,7 @@ void add_pointwise(std::vector<OpRow>& rows) {
                   true});
 }
 
-// Groups of one rank: the others' values are not the references' to know.
+// Groups of one rank, since references do not have the values of other ranks.
 void add_collectives(std::vector<OpRow>& rows) {
   const Attributes alone = {{"ranks", std::int64_t{1}}};
   for (const char* op : {"all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all"})
@@ -203,7 +203,7 @@ void add_layers(std::vector<OpRow>& rows) {
                   with(plain, "input", ints({2, 5, 6, 3})),
                   {{2, 5, 6, 3}},
                   Gradient::refused});
-  // Windows that do not overlap: the pool's gradient is rounded by itself.
+  // Windows that do not overlap: the gradient of the pool is rounded separately.
   rows.push_back({"conv2d_max_pool_bwd_data",
                   {at({2, 3, 3, 4}), bytes({2, 3, 3, 4}, 4), at({4, 3, 3, 3}), at({2, 7, 6, 3}, Fill::off_zero)},
                   {{"pad", ints({1, 1, 1, 1})},
@@ -350,7 +350,7 @@ void add_shapes(std::vector<OpRow>& rows) {
                   {0, 1}});
 }
 
-// Products of matrices, rows of tables, and norms of samples.
+// Matrix products, table rows, and norms of samples.
 void add_sequences(std::vector<OpRow>& rows) {
   const auto turned = [](bool a, bool b) { return Attributes{{"transpose_a", a}, {"transpose_b", b}}; };
   rows.push_back({"matmul", {at({3, 5}), at({5, 4})}, {}, {{3, 4}}});
@@ -460,7 +460,7 @@ Tensor make_operand(const OperandSpec& spec, DType floating, std::uint64_t salt)
       v = 0.1 * static_cast<double>(order[static_cast<std::size_t>(i)] - count / 2) + 0.05 * u;
     if (spec.fill == Fill::integers) v = static_cast<double>(random.integer(0, spec.limit - 1));
     if (spec.fill == Fill::half_mask) v = static_cast<double>(i % 2);
-    // Floating values are exact in f32, so that both precisions see the same numbers.
+    // Floating values that are exact in f32, so that both precisions get the same numbers.
     tensor.set(i, static_cast<double>(static_cast<float>(v)));
   }
   return tensor;

@@ -1,7 +1,7 @@
 // tests/graph/op_rows.h
 //
-// The op test table: for every op, cases with operands, attributes and the result shapes worked out by hand. A new op
-// needs a row here: op_table_test.cpp fails without one.
+// The op test table: for every op, cases with operands, attributes and result shapes computed by hand. A new op needs a
+// row here: op_table_test.cpp fails without one.
 #pragma once
 
 #include <string>
@@ -24,14 +24,14 @@ enum class Fill {
 struct OperandSpec {
   Shape shape;
   Fill fill = Fill::uniform;
-  DType dtype = DType::f64;  // of Fill::integers; floating operands are f32 and f64 in turn
+  DType dtype = DType::f64;  // of Fill::integers; floating operands are tested in f32 and f64
   std::int64_t limit = 2;
 };
 
 enum class Gradient {
-  checked,  // against finite differences
+  checked,  // compared with finite differences
   refused,  // differentiate() throws
-  none,     // nothing flows back
+  none,     // no gradient
 };
 
 struct OpRow {
@@ -40,11 +40,11 @@ struct OpRow {
   Attributes attributes;
   std::vector<Shape> results;
   Gradient gradient = Gradient::checked;
-  std::vector<int> through = {0};  // results that the loss sees
+  std::vector<int> through = {0};  // results that enter the loss
   bool f32_only = false;
 };
 
-// Deterministic values for an operand; `salt` tells operands apart.
+// Deterministic values for an operand; `salt` distinguishes operands.
 Tensor make_operand(const OperandSpec& spec, DType floating, std::uint64_t salt);
 
 const std::vector<OpRow>& op_rows();

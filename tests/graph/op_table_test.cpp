@@ -1,5 +1,5 @@
-// Every op, over the rows of op_rows.cpp: shapes as worked out by hand, f32 against f64, and the gradient that
-// differentiate() builds against central finite differences.
+// Every op with the rows of op_rows.cpp: shapes computed by hand, f32 against f64, and the gradient of differentiate()
+// against central finite differences.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,7 +36,7 @@ std::string describe(const OpRow& row, std::size_t index) {
   return text;
 }
 
-// A graph of the op and a loss that weighs every element of the results named in row.through differently.
+// A graph of the op and a loss that weights every element of the results in row.through differently.
 struct Harness {
   Graph graph;
   ValueId loss = kNoValue;
@@ -98,7 +98,7 @@ void expect_finite_differences_agree(const OpRow& row) {
     ASSERT_EQ(analytic.shape(), row.operands[i].shape);
     double scale = 1e-3;
     for (std::int64_t e = 0; e < analytic.elements(); ++e) scale = std::max(scale, std::abs(analytic.at(e)));
-    // Large operands are sampled.
+    // Of large operands, only samples of elements are tested.
     const std::int64_t stride = std::max<std::int64_t>(1, analytic.elements() / 40);
     const std::string name = "x" + std::to_string(i);
     for (std::int64_t e = 0; e < analytic.elements(); e += stride) {
@@ -121,7 +121,7 @@ TEST(OpTable, EveryOpHasARow) {
   std::set<std::string> tested;
   for (const OpRow& row : op_rows()) tested.insert(row.op);
   for (const OpDef& def : all_ops()) {
-    if (def.has(kCall)) continue;  // its types are the callee's: op_evaluate_test.cpp and the inliner's tests
+    if (def.has(kCall)) continue;  // its types are those of the function: op_evaluate_test.cpp and the inliner's tests
     EXPECT_TRUE(tested.contains(def.name)) << "add rows for " << def.name << " to tests/graph/op_rows.cpp";
   }
 }
@@ -168,7 +168,7 @@ TEST(OpTable, SingleAndDoublePrecisionAgree) {
   }
 }
 
-// Each extent of a row in turn becomes zero, wherever it stands. What the rule of the op takes, the reference must.
+// Each extent of a row in turn becomes zero everywhere. If the shape rule accepts it, the reference must, too.
 TEST(OpTable, ReferencesTakeOperandsWithoutElements) {
   std::set<std::string> taken;
   for (std::size_t i = 0; i < op_rows().size(); ++i) {
@@ -194,7 +194,7 @@ TEST(OpTable, ReferencesTakeOperandsWithoutElements) {
     EXPECT_TRUE(taken.contains(op)) << op;
 }
 
-// The same operands, which bf16 and f16 hold exactly, in f64: what a half-size result is the rounded value of.
+// The same operands, which bf16 and f16 represent exactly, in f64: a 16-bit result must be the rounded value of this.
 TEST(OpTable, HalfSizeStorageRoundsOnceWhatWiderArithmeticGives) {
   for (const auto& [storage, digits] : {std::pair{DType::bf16, 8}, std::pair{DType::f16, 11}}) {
     std::size_t rounded = 0;
@@ -214,7 +214,7 @@ TEST(OpTable, HalfSizeStorageRoundsOnceWhatWiderArithmeticGives) {
       for (std::size_t r = 0; r < narrow.size(); ++r) {
         rounded += narrow[r].dtype() == storage ? 1 : 0;
         for (std::int64_t e = 0; e < narrow[r].elements(); ++e) {
-          const double size = std::max(std::abs(wide[r].at(e)), 1e-4);  // below, f16 has fewer digits
+          const double size = std::max(std::abs(wide[r].at(e)), 1e-4);  // below this, f16 has fewer digits
           ASSERT_NEAR(narrow[r].at(e), wide[r].at(e), std::ldexp(1.01 * size, -digits))
               << name_of(storage) << " result " << r << " element " << e;
         }

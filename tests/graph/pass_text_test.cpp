@@ -1,32 +1,32 @@
-// Before and after, as text: tests/graphs/*.rdg, whose first line names the pass. The device takes all that references
-// take, unless further lines set its limits:
-//   # terms: 4            of a loop
-//   # operands: 3         of a loop
-//   # sums: no            none ends a loop
-//   # types: u8, f32      of a loop's operands
-//   # epilogues: none     or "conv2d relu", the only one
-//   # data_gradients: none   or the types over which conv2d_bwd_data applies a relu's gradient
-//   # pool_gradients: none   or the types over which the gradients of conv2d read that of a pooled image
-//   # norm_gradients: none   or the types over which batch_norm_bwd applies a relu's gradient
-//   # again: f32           the types over which batch norm is normalised again from its statistics
-//   # dense_updates: bf16    the types over which the update of dense weights computes their gradient
-//   # dense_update_rows: 4     and how many rows they have at most
-//   # dense_update_weights: 8  and how many weights there are at least
-//   # slow: loop 4          ops over f32 that take so many times as long as their bytes
-//   # live: 4096          bytes that may be alive at one time
-//   # apart: add exp_1    ops by name into which nothing is merged
-//   # precision: allow_mix_precision_bf16    the mode, by name
+// Graphs before and after a pass, as text: tests/graphs/*.rdg, whose first line names the pass. The device supports
+// everything that references do, unless further lines set its limits:
+//   # terms: 4            most terms of a loop
+//   # operands: 3         most operands of a loop
+//   # sums: no            no sum ends a loop
+//   # types: u8, f32      types of a loop's operands
+//   # epilogues: none     or "conv2d relu", the only supported one
+//   # data_gradients: none   or the types for which conv2d_bwd_data applies a relu's gradient
+//   # pool_gradients: none   or the types for which the gradients of conv2d read that of a pooled image
+//   # norm_gradients: none   or the types for which batch_norm_bwd applies a relu's gradient
+//   # again: f32           the types for which batch norm can be recomputed from its statistics
+//   # dense_updates: bf16    the types for which the update of dense weights computes their gradient
+//   # dense_update_rows: 4     the largest number of rows for that
+//   # dense_update_weights: 8  the smallest number of weights for that
+//   # slow: loop 4          ops over f32 that take this many times as long as their bytes
+//   # live: 4096          bytes that may be alive at the same time
+//   # apart: add exp_1    names of ops that are not merged
+//   # precision: allow_mix_precision_bf16    the precision mode
 //   # keep: head, op:relu      ops, scopes or kinds of ops that keep their types
-//   # white: log, relu         ops moved to a list; likewise gray and black
-//   # types_of: dense_1 bf16 f32, op:relu f16 f16    operands and results of an op, or of a kind of ops
+//   # white: log, relu         ops moved to this op list; likewise gray and black
+//   # types_of: dense_1 bf16 f32, op:relu f16 f16    operand and result types of an op, or of a kind of ops
 //   # lacks: conv2d f32        the device has no such kernel
-//   # ranks: 2                  over which the step is distributed
-//   # shard: 1                  updates are split; which of the ranks this is
-//   # rank: 1                   which of them this one is
-//   # mode: hybrid_parallel     how they divide the step
+//   # ranks: 2                  number of ranks of the step
+//   # shard: 1                  updates are split; this is the index of the rank
+//   # rank: 1                   index of this rank
+//   # mode: hybrid_parallel     the parallel mode
 //   # pipeline: 2 4 1f1b        stages, micro-batches and their order
-//   # servers: 1 w v            parameter servers behind the ranks, and the parameters that they keep
-//   # overlap: no               exchanges run behind the backward pass
+//   # servers: 1 w v            parameter servers after the ranks, and the parameters that they keep
+//   # overlap: no               exchanges run after the backward pass
 //   # split: 0, 2               the last gradient of each bucket
 #include <gtest/gtest.h>
 
@@ -75,7 +75,7 @@ DTypeSet types_of(const std::vector<std::string>& names) {
   return types;
 }
 
-// The first row of what the device merges into the op.
+// The first row of the device's table of merged ops.
 FusedForms& forms_of(PassContext& context, std::string_view op) {
   std::vector<FusedForms>& forms = context.fusion.forms;
   return *std::find_if(forms.begin(), forms.end(), [&](const FusedForms& row) { return row.op == op; });
@@ -177,7 +177,7 @@ PassContext read_context(const std::string& name, const std::string& text) {
   return context;
 }
 
-// A file that is not of this form, or names a pass that does not exist, is an error: it would test nothing.
+// A file in another format, or with an unknown pass, is an error, since it would test nothing.
 TextCase read_case(const std::string& name, const std::string& text) {
   const std::string head = "# pass: ";
   const std::string border = "# expect:\n";

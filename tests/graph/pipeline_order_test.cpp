@@ -11,7 +11,7 @@ PipelinePlan plan(std::int64_t stages, std::int64_t micro_batches, PipelineOrder
   return {.stages = stages, .micro_batches = micro_batches, .order = order};
 }
 
-// The most micro-batches that a stage has run forward and not yet backward.
+// The largest number of micro-batches that a stage has run forward and not yet backward.
 std::int64_t most_in_flight(const std::vector<PipelineSlot>& slots) {
   std::int64_t now = 0, most = 0;
   for (const PipelineSlot& slot : slots) {

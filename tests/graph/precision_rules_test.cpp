@@ -17,7 +17,7 @@ TEST(PrecisionRules, EveryOpThatAUserCanBuildHasARow) {
     EXPECT_TRUE(rows.insert(rule.op).second) << rule.op << " has two rows";
   }
   for (const OpDef& def : all_ops()) {
-    if (def.has(kCall) || def.name == "loop") continue;  // inlined before, fused behind
+    if (def.has(kCall) || def.name == "loop") continue;  // inlined before, fused after
     EXPECT_TRUE(rows.contains(def.name)) << "add a row for " << def.name << " to graph/pass/precision_rules.cpp";
   }
 }

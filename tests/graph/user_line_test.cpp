@@ -1,4 +1,4 @@
-// Lines of a program in another language, which calls C++ that adds ops.
+// Source lines of a program in another language that calls C++ functions which add ops.
 #include <gtest/gtest.h>
 
 #include "ridgeline/graph/ir/builder.h"

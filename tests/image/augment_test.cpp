@@ -67,8 +67,8 @@ TEST(AugmentPolicy, MagnitudesAreTorchvisions) {
       line >> theirs;
       const double ours =
           augment_magnitude(space == "wide" ? MagnitudeSpace::wide : MagnitudeSpace::usual, op, bin, bins, size);
-      // torch.linspace runs in vectors whose last bit depends on the machine: where this table says 16, a translation
-      // of TrivialAugment, it may say 15.999999.
+      // torch.linspace uses vectors whose last bit depends on the machine: for 16 in this table, a translation of
+      // TrivialAugment, it may give 15.999999.
       EXPECT_NEAR(ours, theirs, std::fabs(theirs) * 3e-7) << name << " " << bin;
     }
     ++spaces;

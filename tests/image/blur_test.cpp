@@ -66,7 +66,7 @@ TEST(GaussianBlur, RandomRulesAreTorchvisionsWithin1) {
   EXPECT_LT(difference.share(), 0.002);
 }
 
-// One value after the other, each product and sum rounded to float in the order of the weights.
+// One value after the other, each product and sum rounded to float, in the order of the weights.
 TEST(GaussianBlur, EveryInstructionSetSumsInTheSameOrder) {
   for (const int width : {3, 16, 21, 64, 65, 100}) {
     for (const int channels : {1, 3}) {

@@ -15,7 +15,7 @@ struct Kind {
   int bits, header;
   Coding coding = Coding::plain;
   std::array<std::uint32_t, 4> masks{};
-  int colours = 0;     // 0: as many as the bits have
+  int colours = 0;     // 0: as many as the number of bits allows
   bool greys = false;  // a scale of them
 };
 const std::vector<Kind>& kinds() {
@@ -73,7 +73,7 @@ std::string row_of(int width, const Kind& kind, SampleRandom& random) {
   return row;
 }
 
-// Runs of one value and of several, an even number of them: Pillow loses the last of an odd number of 4 bits.
+// Runs of one value and of several, in even numbers: Pillow loses the last of an odd number of 4-bit values.
 std::string runs_of_row(int width, int bits, SampleRandom& random) {
   std::string runs;
   for (int x = 0; x < width;) {

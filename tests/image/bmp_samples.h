@@ -1,6 +1,6 @@
 // tests/image/bmp_samples.h
 //
-// BMP files of every kind that is read: all depths, headers and layouts of bits, palettes, runs, either order of rows.
+// BMP files of every supported kind: all depths, headers and bit layouts, palettes, runs, both orders of rows.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ridgeline::image::test {
 
-// The kinds, numbered from 0; sizes, pixels and the order of rows are drawn.
+// The kinds are numbered from 0; sizes, pixels and the order of rows are random.
 int bmp_kinds();
 std::string make_bmp(int kind, SampleRandom& random);
 bool has_runs(int bmp_kind);

@@ -18,7 +18,7 @@ TEST(Border, EveryModeEqualsPillowAndNumpy) {
     const auto side = [&](int high) { return static_cast<int>(random.integer(1, high)); };
     const Image image = test::detailed_image(side(12), side(12), i % 3 == 0 ? 1 : 3);
     const BorderMode mode = kModes[i % 4];
-    // numpy before 2.0 mirrors more than once wrongly when the borders differ.
+    // numpy before 2.0 mirrors incorrectly if it has to mirror more than once and the borders differ.
     const bool mirrors = mode == BorderMode::reflect || mode == BorderMode::symmetric;
     const int high = mirrors ? image.height() : 30, wide = mirrors ? image.width() : 30;
     const Border border{side(high) - 1, side(wide) - 1, side(high) - 1, side(wide) - 1};

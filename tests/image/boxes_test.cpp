@@ -33,7 +33,7 @@ Marked marked(SampleRandom& random) {
   return m;
 }
 
-// The white pixels' extent as top, left, bottom, right.
+// The bounding box of the white pixels as top, left, bottom, right.
 std::array<double, 4> extent(const ImageView& image) {
   std::array<double, 4> e = {1e9, 1e9, -1, -1};
   for (int y = 0; y < image.height; ++y) {
@@ -126,8 +126,8 @@ TEST(Boxes, ClippingDropsWhatIsTooSmallAndTellsWhoStays) {
   EXPECT_THROW(clip_and_drop_boxes(kept, {200, 200}, {1, 2}), Error);
 }
 
-// Corners of an upright box that a warp turns are further out than the warped rectangle's own pixels are by less than
-// one; the box is the smallest upright one around them.
+// The corners of an upright box transformed by a warp are less than one pixel further out than the pixels of the warped
+// rectangle; the result is the smallest upright box around them.
 TEST(Boxes, StayAroundTheirObjectThroughPerspectives) {
   SampleRandom random(philox_key(9, "perspectives"), 0, 0);
   for (int i = 0; i < 60; ++i) {
@@ -144,7 +144,7 @@ TEST(Boxes, StayAroundTheirObjectThroughPerspectives) {
   perspective_boxes(same, {40, 30}, {1, 0, 0, 0, 1, 0, 0, 0});
   EXPECT_EQ(same[0].ymin, 0.25f);
   EXPECT_EQ(same[0].xmax, 1);
-  // The horizon is the column at -200: a box that reaches behind it is cut to the image, one behind it becomes empty.
+  // The horizon is the column at -200: a box that crosses it is clipped to the image, one beyond it becomes empty.
   const PerspectiveCoefficients far{1, 0, 0, 0, 1, 0, -0.005, 0};
   std::vector<ObjectBox> behind = {{0.2f, -3, 0.4f, 0.5f}, {0.2f, -5, 0.4f, -4}};
   perspective_boxes(behind, {100, 100}, far);

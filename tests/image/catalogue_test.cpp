@@ -1,4 +1,4 @@
-// Every image of packA's catalogue: whether it loads is Pillow's answer, and the pixels are those of djpeg.
+// Every image of packA's catalogue: it loads if Pillow loads it, and its pixels are those of djpeg.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -56,7 +56,7 @@ Outcome attempt(Decoder& decoder, const std::vector<std::uint8_t>& bytes) {
   return outcome;
 }
 
-// Where we differ, and mean to.
+// Intended differences.
 const std::map<std::string, std::string> kJudgedOtherwise = {
     {"truncated_exif_dpi.jpg", "the pixels are whole; Pillow stops at the broken Exif, which we do not read"},
     {"a7326ba8f3f4559991126474dd30083d.jpg", "Pillow stops at a marker length; libjpeg reads the pixels"},
@@ -90,8 +90,8 @@ TEST(Catalogue, PixelsAreThoseOfDjpeg) {
     const auto at = entry.djpeg.find("sha256:");
     if (at == std::string::npos || entry.components == 4) continue;  // djpeg converts CMYK by another formula
 #if !defined(__x86_64__)
-    // Coefficients of damaged files leave the range in which libjpeg's vector code, that of each architecture, rounds
-    // as its plain code does.
+    // Coefficients of damaged files exceed the range in which libjpeg's vector code, which differs by architecture,
+    // rounds like its plain code.
     if (entry.djpeg.find("warn0") == std::string::npos) continue;
 #endif
     if (!std::filesystem::exists(test::pack_a() + "/" + entry.path)) continue;

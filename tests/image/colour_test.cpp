@@ -34,7 +34,7 @@ struct Named {
   bool in_place = true;
 };
 
-// Every operation with parameters drawn once.
+// Every operation with random parameters.
 std::vector<Named> operations(SampleRandom& random) {
   constexpr double special[] = {0, 1, 0.5, 2};
   const auto factor = [&] { return random.integer(0, 3) == 0 ? special[random.integer(0, 3)] : random.uniform(0, 3); };
@@ -58,7 +58,7 @@ std::vector<Named> operations(SampleRandom& random) {
   };
 }
 
-// Detail, narrow ranges, single colours and tiny sides.
+// Detail, narrow ranges, single colours and tiny sizes.
 Image picture(SampleRandom& random, int i, int channels) {
   const auto side = [&] { return static_cast<int>(i % 5 == 0 ? random.integer(1, 4) : random.integer(1, 100)); };
   Image image = detailed_image(side(), side(), channels, static_cast<std::uint64_t>(i));
@@ -115,7 +115,7 @@ TEST(Colour, HueOfEveryColourEqualsPillow) {
   oracle.compare();
 }
 
-// Pillow's Convert.c, rgb2hsv and hsv2rgb, as it stands there: float where it has float, double where it has double.
+// rgb2hsv and hsv2rgb of Pillow's Convert.c, with its float and double types.
 void hue_of_convert_c(const std::uint8_t* in, int shift, std::uint8_t* out) {
   const int high = std::max({in[0], in[1], in[2]}), low = std::min({in[0], in[1], in[2]});
   std::uint8_t uh = 0, us = 0;
@@ -173,7 +173,7 @@ TEST(Colour, InPlaceAndFromAPartGiveTheSame) {
   SampleRandom random(philox_key(2, "colour"), 0, 0);
   for (int i = 0; i < 20; ++i) {
     const Image whole = detailed_image(30, 40, i % 3 == 0 ? 1 : 3, static_cast<std::uint64_t>(i));
-    const ImageView part = crop(whole, {3, 5, 20, 30});  // rows with gaps
+    const ImageView part = crop(whole, {3, 5, 20, 30});  // rows with padding
     for (const Named& op : operations(random)) {
       const Image expected = result_of(copy(part), op.op);
       EXPECT_EQ(result_of(part, op.op), expected) << op.name;

@@ -1,5 +1,5 @@
-// The seed corpora of libjpeg-turbo's fuzzers: nothing crashes, takes much memory, or is judged otherwise by our own
-// decoder than by libjpeg. The address sanitizer's build runs the same.
+// The seed corpora of libjpeg-turbo's fuzzers: no crash, no large memory use, and our decoder accepts and refuses the
+// same files as libjpeg. The address sanitizer's build runs the same.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>

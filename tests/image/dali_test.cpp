@@ -1,4 +1,4 @@
-// References made by DALI's authors, where the rule is the same: packA/golden/dali.
+// Reference results made by DALI's authors, for operations with the same rule: packA/golden/dali.
 #include <cmath>
 #include <cstring>
 
@@ -21,7 +21,7 @@ Image read_png(const std::string& path) {
   return decode_png(test::as_bytes(bytes));
 }
 
-// The values of a NumPy file (version 1, little-endian, C order) of the element type T.
+// The values of a NumPy file (version 1, little-endian, C order) with element type T.
 template <class T>
 std::vector<T> read_npy(const std::string& path) {
   const std::string bytes = read_file(folder() + path);

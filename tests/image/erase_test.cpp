@@ -26,7 +26,7 @@ TEST(Erase, DrawsAreaAndLogRatioThenRowAndColumn) {
 
 TEST(Erase, AreaAndRatioFollowTheirRules) {
   ErasingRule rule;
-  rule.scale_high = 0.1;  // so that nearly every first attempt fits and the rules are not bent
+  rule.scale_high = 0.1;  // so that almost every first attempt fits and the distribution is not distorted
   rule.scale_low = 0.05;
   std::vector<double> share, ratio;
   std::vector<std::int64_t> rows(4), columns(4);
@@ -107,7 +107,7 @@ TEST(Erase, FillsTheBoxAndNothingElse) {
       }
     }
   }
-  erase(image.data(), {12, 10}, 3, {5, 5, 0, 0}, {9, 9, 9});  // empty is fine
+  erase(image.data(), {12, 10}, 3, {5, 5, 0, 0}, {9, 9, 9});  // empty is allowed
   EXPECT_THROW(erase(image.data(), {12, 10}, 3, {9, 3, 4, 5}, {}), Error);
   EXPECT_THROW(erase(image.data(), {12, 10}, 2, box, {}), Error);
 }

@@ -66,7 +66,7 @@ TEST(RandomResizedCrop, DrawsRatioAfterAreaAndRowBeforeColumn) {
 
 TEST(RandomResizedCrop, FallsBackToTheLargestCentredBoxWithinTheRatios) {
   CropRule whole;
-  whole.scale_low = whole.scale_high = 1.0;  // no crop of the whole area has a good ratio
+  whole.scale_low = whole.scale_high = 1.0;  // no crop with the whole area has an allowed ratio
   SampleRandom random = crop_draws(0);
   EXPECT_EQ(random_resized_crop({100, 1000}, whole, random), (Box{0, 433, 100, 133}));
   EXPECT_EQ(random_resized_crop({1000, 100}, whole, random), (Box{433, 0, 133, 100}));
@@ -91,7 +91,7 @@ TEST(RandomResizedCrop, CoversPartOfAnObjectOrTakesTheWholeImage) {
   tiny.min_object_covered = 1.0;
   SampleRandom random = crop_draws(1);
   EXPECT_EQ(random_resized_crop({200, 300}, tiny, random, objects), (Box{0, 0, 200, 300}));
-  // An object of less than a pixel counts for nothing.
+  // An object smaller than a pixel is ignored.
   EXPECT_EQ(random_resized_crop({200, 300}, {}, random, std::vector<ObjectBox>{{0.5f, 0.5f, 0.5f, 0.9f}}),
             (Box{0, 0, 200, 300}));
 }
@@ -139,7 +139,7 @@ TEST(Resize, MindDatasLongSideIsSometimesOnePixelShorter) {
   EXPECT_LT(differing, 200);
 }
 
-// The hashes are torchvision's own (size_golden.py beside this file).
+// The hashes are torchvision's (size_golden.py in this folder).
 class Fnv {
  public:
   void add(int value) { hash_ = (hash_ ^ static_cast<std::uint32_t>(value)) * 0x100000001b3ull; }

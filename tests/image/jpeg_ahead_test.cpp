@@ -1,4 +1,4 @@
-// A first decode with a second stream ahead of it: pixels, verdicts and indices are libjpeg's, wherever the streams
+// A first decode with a second stream ahead: pixels, accepted files and indices are libjpeg's, wherever the streams
 // meet.
 #include <algorithm>
 
@@ -68,7 +68,7 @@ TEST(JpegAhead, LargeImagesEqualLibjpegOnEveryInstructionSet) {
   }
 }
 
-// Steps of one MCU row are too short to look ahead: their index is that of one stream.
+// Steps of one MCU row are too short for a second stream: their index is that of one stream.
 TEST(JpegAhead, TheIndexIsThatOfOneStream) {
   JpegDecoder own({}, JpegPath::own);
   for (const auto& sampling : test::kLumaSamplings) {

@@ -1,4 +1,5 @@
-// Our own JPEG decoder against libjpeg: pixels, verdicts and warnings, whole and in part, on every instruction set.
+// Our JPEG decoder compared with libjpeg: pixels, errors and warnings, whole images and regions, under every
+// instruction set.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -72,7 +73,7 @@ Bytes encode(int height, int width, std::pair<int, int> sampling, int quality, i
 
 class Compared {
  public:
-  // Whole and one region; `index` also with one.
+  // The whole image and one region; with `index` also with an index.
   void operator()(const Bytes& bytes, const Box& box) {
     const Outcome whole = outcome(libjpeg_, bytes, nullptr), part = outcome(libjpeg_, bytes, &box);
     on_every_target([&] {
@@ -113,7 +114,7 @@ TEST(JpegFast, EqualsLibjpegForAllSmallSizesAndSamplings) {
     }
   }
 #if defined(__x86_64__)
-  const int least = files;  // on several targets; very narrow files are libjpeg's
+  const int least = files;  // on several targets; very narrow files use libjpeg
 #else
   const int least = files / 2;  // on one
 #endif
@@ -194,7 +195,7 @@ TEST(JpegFast, DamagedFilesGetLibjpegsVerdictOrPixels) {
   }
   EXPECT_GT(errors, 100);
   EXPECT_GT(warnings, 100);
-  EXPECT_GT(by_own, 100);  // damage that only changes pixels
+  EXPECT_GT(by_own, 100);  // damage that changes only pixels
 }
 
 TEST(JpegFast, FilesCutAtEveryByteGetLibjpegsVerdict) {
@@ -220,7 +221,7 @@ TEST(JpegFast, FilesCutAtEveryByteGetLibjpegsVerdict) {
   }
 }
 
-// With an index two rows are decoded in turns: here the first takes as long as many others.
+// With an index two rows are decoded alternately: here the first takes as long as many others.
 TEST(JpegFast, ARowMuchLongerThanTheOthersChangesNothing) {
   JpegDecoder own({}, JpegPath::own), libjpeg({}, JpegPath::libjpeg);
   for (const auto& sampling : test::kLumaSamplings) {
@@ -244,7 +245,7 @@ TEST(JpegFast, ARowMuchLongerThanTheOthersChangesNothing) {
   }
 }
 
-// Little data behind the region are no cut file where the end marker is there.
+// Little data after the region does not mean a truncated file if the end marker is there.
 TEST(JpegFast, ARegionAboveAFlatBottomIsNotLeftToLibjpeg) {
   JpegDecoder own({}, JpegPath::own), libjpeg({}, JpegPath::libjpeg);
   for (const auto& sampling : test::kLumaSamplings) {

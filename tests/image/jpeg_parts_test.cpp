@@ -1,4 +1,4 @@
-// The parts of our own JPEG decoder against their plain rules.
+// The parts of our JPEG decoder compared with their simple rules.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using test::on_every_target;
 
-constexpr int kSlack = 3;  // blocks that may be read and written behind a row
+constexpr int kSlack = 3;  // blocks that may be read and written after the end of a row
 
 TEST(JpegParts, TheInverseTransformEqualsThePlainRuleOnEveryInstructionSet) {
   SampleRandom random(philox_key(1, "blocks"), 0, 0);
@@ -25,7 +25,7 @@ TEST(JpegParts, TheInverseTransformEqualsThePlainRuleOnEveryInstructionSet) {
     std::vector<std::uint8_t> last(static_cast<std::size_t>(count + kSlack));
     std::array<std::uint16_t, 64> quant{};
     for (auto& q : quant) q = static_cast<std::uint16_t>(random.integer(0, round % 3 == 0 ? 255 : 20));
-    // From tame to what only a damaged file holds.
+    // From normal values to those that occur only in damaged files.
     const std::int64_t largest = round % 5 == 0 ? 32767 : round % 5 == 1 ? 1023 : 60;
     for (int i = 0; i < count; ++i) {
       const std::int64_t limits[] = {0, 5, 9, 10, 63};
@@ -59,7 +59,7 @@ TEST(JpegParts, TheInverseTransformEqualsThePlainRuleOnEveryInstructionSet) {
 }
 
 TEST(JpegParts, ColoursAreThoseOfLibjpegsTables) {
-  // Every pair of chroma, with luma in all phases.
+  // Every pair of chroma values, with luma in all phases.
   std::vector<std::uint8_t> y(256 + kColourSlack), cb(y), cr(y), rgb(3 * y.size());
   on_every_target([&] {
     for (int blue = 0; blue < 256; ++blue) {

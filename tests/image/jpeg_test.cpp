@@ -127,7 +127,7 @@ TEST(Jpeg, AProgressiveFileWithoutItsLastScansFallsBackToTheWholeImage) {
   e.progressive = true;
   e.h = e.v = 2;
   auto bytes = plain_encode(detailed_image(96, 96, 3), e);
-  // Cut at the third scan and end the file properly: libjpeg then smooths across blocks.
+  // Truncate at the third scan and end the file correctly: libjpeg then smooths across blocks.
   std::size_t scans = 0, cut = 0;
   for (std::size_t i = 0; i + 1 < bytes.size() && cut == 0; ++i) {
     if (bytes[i] == 0xff && bytes[i + 1] == 0xda && ++scans == 2) cut = i;

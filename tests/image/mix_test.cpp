@@ -38,7 +38,7 @@ std::vector<float> golden_labels() {
 double read_number(std::istringstream& line) {
   std::string word;
   line >> word;
-  return std::strtod(word.c_str(), nullptr);  // also hexadecimal
+  return std::strtod(word.c_str(), nullptr);  // also in hexadecimal
 }
 
 void expect_same(std::istringstream& line, const std::vector<float>& ours) {
@@ -96,8 +96,8 @@ TEST(Mix, PastesTheBoxOfTheSampleBefore) {
   EXPECT_EQ(one, (std::vector<std::uint8_t>{1, 2, 3, 4}));
 }
 
-// The regularised incomplete beta function for equal parameters, by the sum of many thin trapezia in t = x^a, which
-// flattens the pole at 0; the other half by symmetry.
+// The regularised incomplete beta function for equal parameters, as the sum of many thin trapezia in t = x^a, which
+// removes the pole at 0; the other half by symmetry.
 double beta_cdf(double a, double x) {
   if (x > 0.5) return 1 - beta_cdf(a, 1 - x);
   const double log_b = 2 * std::lgamma(a) - std::lgamma(2 * a), end = std::pow(x, a);
@@ -123,7 +123,7 @@ TEST(Mix, BetaFollowsItsRule) {
               1.95 / std::sqrt(double{n}))
         << alpha;
   }
-  EXPECT_NEAR(beta_cdf(1, 0.3), 0.3, 1e-9);  // the yardstick itself
+  EXPECT_NEAR(beta_cdf(1, 0.3), 0.3, 1e-9);  // checks the reference itself
   EXPECT_NEAR(beta_cdf(2, 0.3), 3 * 0.09 - 2 * 0.027, 1e-5);
   EXPECT_NEAR(beta_cdf(0.5, 0.2), 2 / std::acos(-1.0) * std::asin(std::sqrt(0.2)), 1e-5);
 }
@@ -146,7 +146,7 @@ TEST(Mix, TinyAlphasStillGiveBothEnds) {
   int ones = 0;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     SampleRandom random = mix_draws(i);
-    const double value = draw_beta(1e-4, 1e-4, random);  // the Gammas themselves are all 0 in double
+    const double value = draw_beta(1e-4, 1e-4, random);  // in double, the Gamma variates themselves are all 0
     ASSERT_FALSE(std::isnan(value));
     ones += value > 0.5;
   }

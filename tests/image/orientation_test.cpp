@@ -1,4 +1,4 @@
-// Exif's orientation: from every place where Pillow reads it, and turned as by its exif_transpose.
+// Exif orientation: from every place where Pillow reads it, and applied as in its exif_transpose.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -24,7 +24,7 @@ std::string in_order(std::uint32_t value, int bytes, bool big_endian) {
   return text;
 }
 
-// A directory of a maker's name and the orientation.
+// A directory with a maker name and the orientation.
 std::string tiff(int orientation, bool big_endian) {
   const auto n = [&](std::uint32_t value, int bytes) { return in_order(value, bytes, big_endian); };
   const std::string value = n(static_cast<std::uint32_t>(orientation), 2) + std::string(2, '\0');
@@ -86,7 +86,7 @@ std::vector<std::string> files_with(int orientation) {
        png_chunk("iTXt", key("XML:com.adobe.xmp") + std::string("\0\0\0\0", 4) + xmp(orientation, true)));
   with(behind_header, png_chunk("iTXt", key("XML:com.adobe.xmp") + std::string("\1\0\0\0", 4) +
                                             deflated_text(xmp(orientation, false))));
-  // Exif without an orientation leaves the word to XMP.
+  // If Exif has no orientation, that of XMP is used.
   const std::string empty =
       std::string("II*\0", 4) + in_order(8, 4, false) + in_order(0, 2, false) + in_order(0, 4, false);
   with(behind_header,
@@ -152,7 +152,7 @@ TEST(Orientation, WhatIsNoneIsUpright) {
   EXPECT_EQ(exif_orientation(as_bytes(png)), 1);
   for (const int odd : {0, 9, 255}) EXPECT_EQ(exif_orientation(as_bytes(files_with(odd)[0])), 1) << odd;
   SampleRandom random(philox_key(2, "exif"), 0, 0);
-  for (const std::string& file : files_with(6)) {  // cut or changed anywhere
+  for (const std::string& file : files_with(6)) {  // truncated or changed anywhere
     for (int i = 0; i < 300; ++i) {
       std::string bytes = file;
       bytes[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(bytes.size()) - 1))] =

@@ -1,4 +1,4 @@
-// WebP and BMP: which files are read, and what is read of them, both as Pillow has it.
+// WebP and BMP: which files are accepted, and their pixels, both as in Pillow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -93,7 +93,7 @@ TEST_P(OtherFormats, HaveThePixelsOfPillow) {
   }
 }
 
-// In a damaged BMP, runs and palettes are read where Pillow loses its place; docs/image.md says how.
+// In a damaged BMP, runs and palettes are read where Pillow loses its position; docs/image.md says how.
 bool read_better(const std::string& bytes, int kind) {
   constexpr std::size_t kBits = 28;
   return test::has_runs(kind) || bytes.size() <= kBits || static_cast<std::uint8_t>(bytes[kBits]) <= 8;
@@ -108,7 +108,7 @@ TEST_P(OtherFormats, DamagedAreReadOrRefusedAsByPillow) {
   for (int kind = 0; kind < family.kinds; ++kind) {
     for (int i = 0; i < each; ++i) {
       SampleRandom random(philox_key(29, family.name), static_cast<std::uint64_t>(kind), static_cast<std::uint64_t>(i));
-      // A header that asks for much has nothing to tell that a small one has not.
+      // Headers with large sizes are not worth more cases than small ones.
       std::string bytes = damaged(sample_of(family, kind, i), random);
       std::int64_t pixels = 0;
       ridgeline::error_of([&] {
@@ -142,7 +142,7 @@ TEST_P(OtherFormats, DamagedAreReadOrRefusedAsByPillow) {
   EXPECT_LT(better, all / 10);
 }
 
-// Whatever the bytes: an Error or a picture.
+// For any bytes: an Error or an image.
 TEST_P(OtherFormats, HostileFilesNeverCrash) {
   const Family family = GetParam();
   int errors = 0;

@@ -1,7 +1,7 @@
 // tests/image/peer_oracle.h
 //
-// OpenCV and torchvision as oracles: vectors kept in tests/data/image, and the libraries themselves where a Python that
-// has them is named. Made by peer_oracle.py.
+// OpenCV and torchvision as references: vectors stored in tests/data/image, and the libraries themselves if a Python
+// that has them is given. Made by peer_oracle.py.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@
 
 namespace ridgeline::image::test {
 
-// The picture of the vectors.
+// The image of the vectors.
 Image golden_picture(int height, int width, int channels);
 std::string to_hex(const Image& image);
 Image from_hex(const std::string& hex, int height, int width, int channels);
 
-// How two images of one shape differ.
+// The differences of two images of the same shape.
 struct Difference {
   int largest = 0;
   std::size_t differing = 0, bytes = 0;
@@ -27,12 +27,12 @@ struct Difference {
 };
 
 struct PeerCase {
-  std::string line;  // the case's line without its pixels
+  std::string line;  // the line of the case without its pixels
   Image in;
   Image ours;
 };
-// Runs `mode` of peer_oracle.py under the Python that `variable` names, and hands each result to `compare`. False when
-// the variable is not set.
+// Runs `mode` of peer_oracle.py with the Python in `variable`, and passes each result to `compare`. False if the
+// variable is not set.
 bool run_peer(const char* variable, const std::string& mode, std::span<const PeerCase> cases,
               const std::function<void(const PeerCase&, const Image&)>& compare);
 

@@ -16,7 +16,7 @@ import numpy as np
 
 def opencv_resize(name, array, out_height, out_width):
     import cv2
-    cv2.ipp.setUseIPP(False)  # IPP has its own cubic; MindData builds OpenCV without it
+    cv2.ipp.setUseIPP(False)  # IPP has another cubic filter; MindData builds OpenCV without it
     codes = {"opencv_nearest": cv2.INTER_NEAREST, "opencv_linear": cv2.INTER_LINEAR, "opencv_cubic": cv2.INTER_CUBIC,
              "opencv_area": cv2.INTER_AREA}
     return cv2.resize(array, (out_width, out_height), interpolation=codes[name])

@@ -1,6 +1,6 @@
 // tests/image/pillow_files.h
 //
-// What Pillow reads of files.
+// How Pillow reads files.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace ridgeline::image::test {
 
 enum class PillowMode {
   decode,   // as RGB; 16-bit grey by its upper 8 bits
-  upright,  // the same, turned by exif_transpose
+  upright,  // the same after exif_transpose
 };
-// One answer a file; nullopt where Pillow refuses it. Fails the test where Python fails.
+// One result per file; nullopt if Pillow refuses it. Fails the test if Python fails.
 std::vector<std::optional<Image>> read_by_pillow(const std::string& python, const std::vector<std::string>& files,
                                                  PillowMode mode = PillowMode::decode);
 

@@ -76,7 +76,7 @@ TEST(Normalize, StreamedRowsAreTheSameOnEveryInstructionSet) {
 }
 
 TEST(Normalize, TheTailIsTheTableOnEveryInstructionSet) {
-  // Nearly all tables are a line; the last one, with a mean that is far from every byte, is none.
+  // Almost all tables are linear; the last one, with a mean far from every byte, is not.
   const NormalizeTable tables[] = {NormalizeTable(kImagenetMean, kImagenetStd), NormalizeTable({0, 0, 0}, {1, 1, 1}),
                                    NormalizeTable({0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}),
                                    NormalizeTable({0.2, 0.4, 0.6}, {0.3, 0.21, 0.7}),
@@ -89,7 +89,8 @@ TEST(Normalize, TheTailIsTheTableOnEveryInstructionSet) {
       const ImageView part = crop(image, {1, 0, 3, width});
       test::on_every_target([&] {
         for (bool flip : {false, true}) {
-          const std::size_t plane = static_cast<std::size_t>(3 * width) + 7;  // wider than an image of 3 rows needs
+          const std::size_t plane =
+              static_cast<std::size_t>(3 * width) + 7;  // wider than needed for an image of 3 rows
           std::vector<float> out(static_cast<std::size_t>(3 * width * 3), -99.0f), planes(3 * plane, -99.0f);
           table.tail(part, flip, out.data());
           for (int y = 0; y < 3; ++y)
@@ -105,7 +106,7 @@ TEST(Normalize, TheTailIsTheTableOnEveryInstructionSet) {
               }
             }
           }
-          for (std::size_t c = 1; c <= 3; ++c) ASSERT_EQ(planes[c * plane - 1], -99.0f);  // nothing behind a row
+          for (std::size_t c = 1; c <= 3; ++c) ASSERT_EQ(planes[c * plane - 1], -99.0f);  // nothing after a row
         }
       });
     }

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// Noise of a few or of all values, runs, and repetitions over any distance.
+// Noise of a few or all values, runs, and repetitions at any distance.
 Bytes content(SampleRandom& random, std::size_t size) {
   Bytes bytes;
   while (bytes.size() < size) {
@@ -33,7 +33,7 @@ Bytes content(SampleRandom& random, std::size_t size) {
   return bytes;
 }
 
-// Flushed in places, so that there are several blocks, empty ones among them.
+// Flushed at some places, so that there are several blocks, also empty ones.
 Bytes deflated(SampleRandom& random, const Bytes& bytes) {
   constexpr int strategies[] = {Z_DEFAULT_STRATEGY, Z_FILTERED, Z_HUFFMAN_ONLY, Z_RLE, Z_FIXED};
   constexpr int flushes[] = {Z_NO_FLUSH, Z_PARTIAL_FLUSH, Z_SYNC_FLUSH, Z_FULL_FLUSH, Z_BLOCK};
@@ -68,7 +68,7 @@ Ours ours(Bytes stream, std::size_t size, std::uint8_t behind = 0) {
   return result;
 }
 
-// What zlib says of a whole stream of this size.
+// What zlib returns for a whole stream of this size.
 std::optional<Bytes> zlibs(const Bytes& stream, std::size_t size) {
   Bytes bytes(size);
   uLongf length = static_cast<uLongf>(size);
@@ -83,11 +83,11 @@ TEST(PngInflate, EveryKindOfStreamGivesItsBytes) {
     const Bytes bytes = content(random, static_cast<std::size_t>(random.integer(1, i % 10 == 0 ? 300000 : 3000)));
     Bytes stream = deflated(random, bytes);
     const std::size_t whole = stream.size();
-    for (int k = 0; k < i % 3; ++k) stream.push_back(static_cast<std::uint8_t>(i));  // what lies behind does not matter
+    for (int k = 0; k < i % 3; ++k) stream.push_back(static_cast<std::uint8_t>(i));  // what comes after does not matter
     test::on_every_target([&] {
       const Ours got = ours(stream, bytes.size(), static_cast<std::uint8_t>(i));
       if (!got.ends) {
-        // The end is an empty block: where the data's last symbol was is not told.
+        // The end is an empty block, so the position of the last data symbol is not visible.
         ASSERT_TRUE(zlibs(stream, bytes.size())) << i;
         return;
       }
@@ -117,7 +117,7 @@ TEST(PngInflate, StreamsOfAnEncoderAreTakenAtEveryLevel) {
   }
 }
 
-// zlib fills the data from so many bytes of the stream, and not from fewer than `symbol` says.
+// zlib fills the data from this many bytes of the stream, and not from fewer than `symbol` says.
 TEST(PngInflate, TheLastSymbolEndsWhereItSays) {
   SampleRandom random(philox_key(3, "inflate"), 0, 0);
   for (int i = 0; i < 100; ++i) {
@@ -138,7 +138,8 @@ TEST(PngInflate, TheLastSymbolEndsWhereItSays) {
   }
 }
 
-// Puts the checksum of what zlib makes of a damaged stream, if it makes as much, where it looks for it.
+// For a damaged stream, computes the checksum of what zlib returns, if that is long enough, and stores it at the
+// expected place.
 void mend_checksum(Bytes& stream, std::size_t size) {
   if (stream.size() < 6) return;
   Bytes out(size);
@@ -161,7 +162,7 @@ TEST(PngInflate, WhatZlibRefusesIsNeverTaken) {
   for (int i = 0; i < 4000; ++i) {
     const Bytes bytes = content(random, static_cast<std::size_t>(random.integer(1, 600)));
     Bytes stream = deflated(random, bytes);
-    // Headers of blocks most of all; where the damage leaves the size, the checksum fits it.
+    // Mostly headers of blocks; if the damage keeps the size, the checksum is corrected.
     for (auto n = random.integer(1, 3); n > 0; --n) {
       const auto most =
           static_cast<int>(random.integer(0, 1) ? stream.size() : std::min<std::size_t>(stream.size(), 60));

@@ -1,4 +1,4 @@
-// Which damaged PNG files are read, and what is read of them: both as Pillow has it.
+// Which damaged PNG files are accepted, and their pixels: both as in Pillow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,13 +30,13 @@ void flip(std::string& bytes, SampleRandom& random) {
   b = random.integer(0, 1) == 0 ? static_cast<char>(b ^ (1 << random.integer(0, 7))) : static_cast<char>(random.bits());
 }
 
-// What can happen to a file: between its chunks, or to its bytes.
+// Damage to a file: between its chunks, or in its bytes.
 std::string mutated(PngSample png, SampleRandom& random) {
   std::vector<PngChunk>& chunks = png.chunks;
   PngChunk& chunk = chunks[below(random, chunks.size())];
   switch (random.integer(0, 11)) {
     case 0: chunk.checksum = "\1\2\3\4"; break;
-    case 1: flip(chunk.data, random); break;  // under a right checksum
+    case 1: flip(chunk.data, random); break;  // with a correct checksum
     case 2: chunk.data.resize(below(random, chunk.data.size() + 1)); break;
     case 3: chunk.data += std::string(below(random, 5), '\0'); break;
     case 4: chunks.resize(1 + below(random, chunks.size())); break;
@@ -79,7 +79,7 @@ Outcome ours(const std::string& bytes) {
   return outcome;
 }
 
-// What we refuse and Pillow reads, as png.h says.
+// Files that we refuse and Pillow reads, as png.h says.
 bool refused_on_purpose(const std::string& error) {
   constexpr std::array<const char*, 5> kReasons{"no IHDR chunk at the start", "a second IHDR chunk", "cannot hold",
                                                 "an animation without an image before its frames",

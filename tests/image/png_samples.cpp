@@ -36,7 +36,7 @@ std::string random_bytes(SampleRandom& random, std::size_t count) {
   return bytes;
 }
 
-// Rows of random filters over random differences: whatever comes out are the pixels.
+// Rows of random filters over random differences: the pixels are whatever results.
 std::string raw_rows(const Kind& kind, int width, int height, bool interlaced, SampleRandom& random) {
   constexpr std::array<std::array<int, 4>, 7> kAdam7{
       {{0, 0, 8, 8}, {0, 4, 8, 8}, {4, 0, 8, 4}, {0, 2, 4, 4}, {2, 0, 4, 2}, {0, 1, 2, 2}, {1, 0, 2, 1}}};
@@ -97,7 +97,7 @@ PngSample make_png(int number, SampleRandom& random) {
   sometimes("sRGB", std::string(1, '\0'));
   sometimes("iCCP", "profile" + std::string(2, '\0') + deflated("a profile", 9));
   if (kind.type == 3) {
-    const std::int64_t colours = random.integer(1, 1 << kind.depth);  // perhaps fewer than the pixels ask for
+    const std::int64_t colours = random.integer(1, 1 << kind.depth);  // perhaps fewer than the pixels need
     png.chunks.push_back({"PLTE", random_bytes(random, static_cast<std::size_t>(3 * colours))});
     sometimes("tRNS", random_bytes(random, static_cast<std::size_t>(random.integer(1, colours))));
   } else if (kind.type < 3) {

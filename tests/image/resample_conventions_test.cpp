@@ -1,4 +1,4 @@
-// Resizing as OpenCV and torchvision's tensors do it.
+// Resizing with the rules of OpenCV and of torchvision's tensors.
 #include <map>
 #include <sstream>
 
@@ -19,8 +19,8 @@ namespace {
 
 using test::Difference;
 
-// ATen rounds its weights to at most 15 bits: a pixel of its 8-bit image between may be 1 off, and the cubic's weights
-// sum to up to 1.5 in size.
+// ATen rounds its weights to at most 15 bits: a pixel of its intermediate 8-bit image may differ by 1, and the
+// magnitudes of the cubic weights sum to up to 1.5.
 int tolerance(Filter filter) {
   if (filter == Filter::opencv_cubic) return 1;
   return is_opencv(filter) ? 0 : filter == Filter::bicubic || filter == Filter::torch_bicubic ? 2 : 1;
@@ -51,7 +51,7 @@ std::vector<test::PeerCase> random_cases(std::span<const Filter> filters, std::u
   for (int i = 0; i < count; ++i) {
     const auto side = [&](int high) { return static_cast<int>(random.integer(1, high)); };
     Size in{side(90), side(120)}, out{side(80), side(80)};
-    if (i % 5 == 0) in = {out.height * side(4), out.width * side(4)};  // whole factors have rules of their own
+    if (i % 5 == 0) in = {out.height * side(4), out.width * side(4)};  // integer factors have their own rules
     if (i % 7 == 0) out = {in.height * side(3), in.width * side(3)};
     if (i % 11 == 0) out.height = in.height;
     if (i % 40 == 39) in = {375, 500}, out = {256, 341};
@@ -107,7 +107,7 @@ TEST(ResampleConventions, EveryInstructionSetGivesTheSameBits) {
   });
 }
 
-// Exact halves are the one place where the cubic's rounding shows, and rows of any length end in a part of a vector.
+// Rounding of the cubic matters only at exact halves; rows of any length end in a part of a vector.
 TEST(ResampleConventions, TheCubicRoundsHalvesToEvenOnEveryTarget) {
   test::on_every_target([] {
     for (std::size_t n = 1; n < 70; ++n) {
@@ -168,7 +168,7 @@ TEST(ResampleConventions, AWindowEqualsThatPartOfTheWholeResult) {
     window.left = side(spec.out.width - window.width + 1) - 1;
     spec.window = window;
     resizer.prepare(spec);
-    // Only the pixels that source() names may be read.
+    // Only the pixels that source() returns may be read.
     const Image part = copy(crop(image, resizer.source()));
     Image result(window.height, window.width, image.channels());
     resizer.run(part, result.data(), result.stride());
@@ -177,7 +177,7 @@ TEST(ResampleConventions, AWindowEqualsThatPartOfTheWholeResult) {
 }
 
 TEST(ResampleConventions, AnotherImageOfTheSameSizeIsNotTheLastOne) {
-  Resizer resizer;  // rows that were resized across are kept within an image only
+  Resizer resizer;  // horizontally resized rows are kept only within one image
   const Image first = test::detailed_image(20, 20, 3, 1), second = test::detailed_image(20, 20, 3, 2);
   for (const Filter filter : kOpencv) {
     const ResizeSpec spec{{20, 20}, {13, 9}, filter, std::nullopt, std::nullopt};

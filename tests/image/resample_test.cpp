@@ -89,7 +89,7 @@ TEST(Resample, AWindowEqualsThatPartOfTheWholeResult) {
     spec.window = window;
     resizer.prepare(spec);
     ASSERT_EQ(resizer.result(), (Size{window.height, window.width}));
-    // Only the pixels that source() names may be read.
+    // Only the pixels that source() returns may be read.
     const Image part = copy(crop(image, resizer.source()));
     Image result(window.height, window.width);
     resizer.run(part, result.data(), result.stride());

@@ -25,7 +25,7 @@ def center_crop(size):
     hash_ = 0xCBF29CE484222325
     for length in range(1, 601):
         line = torch.arange(length, dtype=torch.float32) + 1
-        middle = (size - 1) // 2  # where padding puts a single row or column
+        middle = (size - 1) // 2  # where padding adds a single row or column
         for cut in (F.center_crop(line.reshape(1, length, 1), [size, size])[0, :, middle],
                     F.center_crop(line.reshape(1, 1, length), [size, size])[0, middle, :]):
             for value in cut.tolist():

@@ -1,6 +1,6 @@
 // tests/image/statistics.h
 //
-// Two tests of a sample against a rule. With fixed seeds their verdicts never change; limits are those of 0.1 %.
+// Two tests of a sample against a distribution. With fixed seeds their results never change; limits are for 0.1 %.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace ridgeline::image::test {
 
-// The largest distance of the sample's distribution from `cdf`; beyond 1.95 / sqrt(n) in 0.1 % of samples.
+// The largest distance between the distribution of the sample and `cdf`; exceeds 1.95 / sqrt(n) for 0.1 % of samples.
 template <class Cdf>
 double kolmogorov_smirnov(std::vector<double> sample, Cdf cdf) {
   std::sort(sample.begin(), sample.end());

@@ -17,7 +17,7 @@
 namespace ridgeline::image::test {
 namespace {
 
-// Throwing through C frames is fine in a test: Debian's libjpeg is compiled with unwind tables on x86-64.
+// Throwing through C frames is acceptable in a test: Debian's libjpeg has unwind tables on x86-64.
 [[noreturn]] void raise(j_common_ptr common) {
   char text[JMSG_LENGTH_MAX];
   common->err->format_message(common, text);

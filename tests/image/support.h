@@ -1,7 +1,7 @@
 // tests/image/support.h
 //
-// What the image tests share: pictures with detail, an independent and plain use of libjpeg, SHA-256, the test data's
-// place.
+// Shared by the image tests: detailed images, an independent simple use of libjpeg, SHA-256, the location of the test
+// data.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,17 @@ Image detailed_image(int height, int width, int channels, std::uint64_t seed = 0
 // Mirrored left to right, pixel by pixel.
 Image flipped_horizontal(const ImageView& image);
 
-// The low `count` bytes of a number, the lowest first.
+// The low `count` bytes of a number, lowest first.
 std::string little_endian(std::uint64_t value, int count);
 
 std::string as_text(std::span<const std::uint8_t> bytes);
 std::vector<std::uint8_t> as_bytes(const std::string& text);
 
-// The whole file through libjpeg's simplest calls with their defaults; `channels` is libjpeg's choice (1, 3 or 4).
-// Fails the test on a libjpeg error.
+// Decodes the whole file with libjpeg's simplest calls and defaults; libjpeg chooses `channels` (1, 3 or 4). Fails the
+// test on a libjpeg error.
 Image plain_jpeg(std::span<const std::uint8_t> bytes, bool rgb);
 
-// Encodes through libjpeg with free choice of what encode_jpeg() does not offer.
+// Encodes with libjpeg and options that encode_jpeg() does not have.
 struct PlainEncoding {
   int h = 1, v = 1;  // luma sampling factors
   bool progressive = false;
@@ -44,19 +44,19 @@ struct PlainEncoding {
   bool arithmetic = false;
   bool cmyk = false;
   int quality = 85;
-  bool own_tables = false;  // Huffman tables made for the image
+  bool own_tables = false;  // Huffman tables optimised for the image
 };
-// Luma sampling factors h and v: 4:4:4, 4:2:2, 4:4:0, 4:2:0; {0, 0} stands for grey.
+// Luma sampling factors h and v: 4:4:4, 4:2:2, 4:4:0, 4:2:0; {0, 0} means grey.
 inline constexpr std::pair<int, int> kLumaSamplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {0, 0}};
 std::vector<std::uint8_t> plain_encode(const Image& image, const PlainEncoding& encoding);
 
 std::string sha256_hex(std::string_view bytes);
 
-// $RIDGELINE_TEST_DATA/packA, or "" when the variable is not set.
+// $RIDGELINE_TEST_DATA/packA, or "" if the variable is not set.
 std::string pack_a();
 
-// A Python that can import a Pillow older than 13 (whose faster resize rounds some pixels differently):
-// $RIDGELINE_PYTHON, the checkout's .venv, python3; "" if there is none.
+// A Python with a Pillow older than 13 (later versions round some pixels of a resize differently): $RIDGELINE_PYTHON,
+// the checkout's .venv, python3; "" if there is none.
 std::string python_with_pillow();
 
 }  // namespace ridgeline::image::test

@@ -29,7 +29,7 @@ TEST(WarpDraw, EveryParameterIsUniform) {
   for (auto& sample : values) {
     EXPECT_LT(test::kolmogorov_smirnov(sample, [](double x) { return x; }), 1.95 / std::sqrt(double{n}));
   }
-  std::vector<double> expected(49, n / 48.0);  // whole pixels from -24 to 24, the ends half as often
+  std::vector<double> expected(49, n / 48.0);  // integers from -24 to 24, the ends half as often
   expected.front() = expected.back() = n / 96.0;
   EXPECT_LT(test::chi_square(moved_x, expected), 84.0);  // 48 degrees, 0.1 %
   EXPECT_LT(test::chi_square(moved_y, expected), 84.0);

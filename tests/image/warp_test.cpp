@@ -38,10 +38,10 @@ TEST(Warp, AffineMatricesGivePillowsPixels) {
     const Image image = random_image(random, i);
     AffineMatrix m{random.uniform(-2, 2), random.uniform(-2, 2), random.uniform(-20, 60),
                    random.uniform(-2, 2), random.uniform(-2, 2), random.uniform(-20, 60)};
-    if (i % 5 == 1) m.b = m.d = 0;  // scaling walks otherwise
+    if (i % 5 == 1) m.b = m.d = 0;  // scaling computes positions differently
     if (i % 5 == 2) m = {1, 0, double(random.integer(-9, 9)), 0, 1, double(random.integer(-9, 9))};  // whole pixels
     if (i % 5 == 3) m = {1, random.uniform(-0.3, 0.3), 0, 0, 1, 0};  // shear of the policies
-    if (i == 4) m.c = 40000;                                         // beyond fixed point
+    if (i == 4) m.c = 40000;                                         // beyond the range of fixed point
     if (i == 9) m = {-900, 3, 40000, 0.25, 2, -10};
     const Size size{static_cast<int>(random.integer(1, 60)), static_cast<int>(random.integer(1, 60))};
     for (const Sampling sampling : kSamplings) {
@@ -61,7 +61,7 @@ TEST(Warp, RotationsGivePillowsPixelsAndSizes) {
   test::PixelOracle oracle;
   for (int i = 0; i < 300; ++i) {
     Image image = random_image(random, i);
-    if (i % 7 == 0) image = detailed_image(image.height(), image.height(), 3);  // square: quarters are exact
+    if (i % 7 == 0) image = detailed_image(image.height(), image.height(), 3);  // square: quarter turns are exact
     const double angle = i % 3 == 0 ? 15.0 * static_cast<double>(random.integer(-30, 30)) : random.uniform(-400, 400);
     const bool expand = i % 2 == 0;
     const Sampling sampling = kSamplings[i / 2 % 3];
@@ -90,7 +90,7 @@ TEST(Warp, PerspectivesGivePillowsPixels) {
     Corners moved = corners;
     for (auto& point : moved) point = {near(point[0]), near(point[1])};
     const PerspectiveCoefficients k = perspective_coefficients(corners, moved);
-    for (std::size_t c = 0; c < 4; ++c) {  // the moved corner shows the source's corner
+    for (std::size_t c = 0; c < 4; ++c) {  // the moved corner has the pixel of the source's corner
       const double below = k[6] * moved[c][0] + k[7] * moved[c][1] + 1;
       EXPECT_NEAR((k[0] * moved[c][0] + k[1] * moved[c][1] + k[2]) / below, corners[c][0], 0.01);
       EXPECT_NEAR((k[3] * moved[c][0] + k[4] * moved[c][1] + k[5]) / below, corners[c][1], 0.01);
@@ -106,7 +106,7 @@ TEST(Warp, PerspectivesGivePillowsPixels) {
 }
 
 TEST(Warp, AffineRuleIsTurnThenShearThenScaleAboutTheCentreThenMove) {
-  // Forward by the definition, in the order of torchvision's comment; the matrix must lead back.
+  // Forward by the definition, in the order of torchvision's comment; the matrix must be the inverse.
   const AffineRule rule{33, 4.5, -7, 1.3, 12, -21};
   const AffineMatrix m = affine_matrix(rule, {40, 60});
   const double pi = std::acos(-1.0), turn = 33 * pi / 180, sx = 12 * pi / 180, sy = -21 * pi / 180;

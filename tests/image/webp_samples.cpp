@@ -32,7 +32,7 @@ std::string encoded(const Image& image, bool lossless, bool alpha, SampleRandom&
   return bytes;
 }
 
-// Of a file in the short form, or behind the first chunk of one in the long form: the picture.
+// The image data of a file in the simple format, or after the first chunk of one in the extended format.
 std::string picture_of(const std::string& file) {
   constexpr std::size_t kFile = 12, kLong = 18;
   return file.substr(file.compare(kFile, 4, "VP8X") == 0 ? kFile + kLong : kFile);

@@ -1,7 +1,7 @@
 // tests/image/webp_samples.h
 //
-// WebP files: lossy and lossless, with alpha and without, in the short form and in the long one with chunks beside the
-// picture, animations.
+// WebP files: lossy and lossless, with and without alpha, in the simple and the extended format with additional chunks,
+// animations.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace ridgeline::image::test {
 // A chunk of a RIFF file, and the file around chunks.
 std::string riff_chunk(const std::string& name, const std::string& data);
 std::string riff_file(const std::string& chunks);
-// One picture in the long form, lossless, with that Exif; "": none.
+// One lossless image in the extended format with that Exif data; "": none.
 std::string webp_with_exif(const Image& image, const std::string& exif);
 
 int webp_kinds();

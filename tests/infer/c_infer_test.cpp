@@ -1,4 +1,4 @@
-// Inference from C: the numbers of the predictor, statuses and words for what is wrong.
+// Inference from C: the predictions of the predictor; status and message for every mistake.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -147,7 +147,7 @@ TEST_F(CInfer, ADamagedFileIsRefusedByItsName) {
     std::string flipped = whole;
     flipped[byte] = static_cast<char>(flipped[byte] ^ (1 << below(8)));
     if (refused(flipped)) continue;
-    // Only what fills up a page is nobody's.
+    // Bytes that only fill a page belong to nothing.
     EXPECT_EQ(whole[byte], 0) << "byte " << byte;
   }
 }

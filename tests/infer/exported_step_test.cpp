@@ -1,4 +1,4 @@
-// A training step that was written into a file goes on from there, bit by bit as where it was built.
+// A training step that was written to a file continues from there with the same bits.
 #include <gtest/gtest.h>
 
 #include "ridgeline/infer/loaded_model.h"
@@ -43,7 +43,7 @@ TEST(ExportedStep, GoesOnBitwiseWithoutTheModelsSource) {
   for (const auto& [name, size, optimizer] : cases) {
     const nn::Step step = step_of(name, size, optimizer);
     const std::string path = testing::temporary_directory() + "/" + name + ".rdgm";
-    // Six steps without a break; the file is written in the middle.
+    // Six steps without interruption; the file is written in the middle.
     Session session;
     Model start{.name = name, .graph = step.graph, .tensors = drawn_values(step.parameters)};
     LoadedModel built(session, start);

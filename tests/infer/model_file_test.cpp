@@ -60,7 +60,7 @@ TEST(ModelFile, TensorsLieOnMultiplesOf64) {
   for (const PackedField& field : row.fields) {
     if (field.bytes.size() < 64) continue;
     ++large;
-    // Behind the graph's text, whose place is fixed by the row's word for its length.
+    // After the graph's text, whose position is fixed by the row with its length.
     EXPECT_EQ(static_cast<std::size_t>(field.bytes.data() - begin) % 64, (row.fields[0].bytes.data() - begin) % 64);
   }
   EXPECT_GT(large, 20u);
@@ -83,7 +83,7 @@ TEST(ModelFile, EveryCutAndChangedByteIsNoticed) {
     std::string said;
     try {
       const Model read = read_model(hurt);
-      // Only the zeros between the parts belong to no checksum.
+      // Only the zeros between the parts are not covered by a checksum.
       EXPECT_TRUE(text_of(read) == graph && bytes[at] == 0) << at;
       for (std::size_t i = 0; i < read.tensors.size(); ++i)
         EXPECT_TRUE(same_bits(read.tensors[i].tensor, model.tensors[i].tensor)) << at;
@@ -93,7 +93,7 @@ TEST(ModelFile, EveryCutAndChangedByteIsNoticed) {
   }
 }
 
-// A packed file with these texts, well-formed as such.
+// A valid packed file with these texts.
 std::string forged(const std::string& metadata, const std::string& graph, const std::vector<NamedTensor>& tensors) {
   const std::string path = file_named("forged.rdgm");
   PackedSchema schema{.columns = {{"__graph__", DType::bytes, {}}}, .class_names = {}};

@@ -1,5 +1,5 @@
-// Exported models, read back by the reader of the ONNX node tests and run node by node by our references. (The official
-// checker and runtime are asked in tests/parity.)
+// Exported models, read by the reader of the ONNX node tests and run node by node by our references. (tests/parity uses
+// the official checker and runtime.)
 #include "ridgeline/infer/onnx.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace ridgeline::infer {
 namespace {
 
-// With the two ops that none of ours means alone.
+// Also implements the two ops that none of ours corresponds to.
 std::vector<Tensor> run_node(const test::OnnxNode& node, const std::vector<Tensor>& inputs) {
   if (node.op == "Identity") return inputs;
   if (node.op != "Clip") return test::run_onnx_node(node, inputs);
@@ -58,7 +58,7 @@ TEST(Onnx, ModelsGiveTheSameLogits) {
   }
 }
 
-// Small graphs for the forms that no model has.
+// Small graphs for variants of ops that no model has.
 TEST(Onnx, EveryKindOfOpKeepsItsMeaning) {
   const char* texts[] = {
       "graph @g(%images: f32[2,5,6,3]) {\n  %0 = lrn(%images) {size=3} : f32[2,5,6,3]\n  return %0 \"r\"\n}\n",

@@ -1,6 +1,6 @@
 // tests/infer/support.h
 //
-// Models with drawn weights, and pixels that are not all alike.
+// Models with random weights, and images that are not uniform.
 #pragma once
 
 #include <cstring>

@@ -17,7 +17,7 @@ Tensor ramp(const Shape& shape) {
   return tensor;
 }
 
-// torch.nn.AdaptiveAvgPool2d, word for word.
+// torch.nn.AdaptiveAvgPool2d as PyTorch defines it.
 double adaptive_mean(const Tensor& x, std::int64_t n, std::int64_t i, std::int64_t j, std::int64_t c,
                      const Extent& size) {
   const std::int64_t height = x.shape()[1], width = x.shape()[2], channels = x.shape()[3];

@@ -1,4 +1,4 @@
-// What happens to gradients before the update, on a network whose gradient is what the test feeds: loss = sum(w * g).
+// Gradient rules before the update, on a network whose gradient the test chooses: loss = sum(w * g).
 #include "ridgeline/nn/gradient_rules.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(GradientRules, AStepOfSeveralBatchesUpdatesOnceByTheirMean) {
     whole.run({x, 1, 2});
     const Numbers before = parts.w();
     parts.run({x + 1, 0, 2});
-    EXPECT_EQ(parts.w(), before);  // nothing moves in the middle of a step
+    EXPECT_EQ(parts.w(), before);  // nothing changes in the middle of a step
     EXPECT_EQ(parts.value(kMicroStep), 1);
     EXPECT_EQ(parts.value(kGlobalStep), i);
     parts.run({x - 1, 2, 2});
@@ -87,7 +87,7 @@ TEST(GradientRules, AStepOfSeveralBatchesUpdatesOnceByTheirMean) {
   }
 }
 
-// MindSpore's rule, as its source has it.
+// MindSpore's rule, from its source.
 struct DynamicScale {
   double scale, factor;
   std::int64_t window, clean = 0;

@@ -88,8 +88,8 @@ TEST(InitTest, ConstantsFillEveryElement) {
   for (float v : tensor.span<float>()) EXPECT_EQ(v, 1.0f);
 }
 
-// weight_decay * sum of squares / 2 over all 61,266,088 numbers. The recipe's published log starts at
-// total_loss - loss = 1.032 after 700 steps, which only he_uniform explains.
+// weight_decay * sum of squares / 2 over all 61,266,088 numbers. In the recipe's published log, total_loss - loss is
+// 1.032 after 700 steps, which only he_uniform explains.
 TEST(InitTest, TheRulesOfTheRecipeGiveItsPenalty) {
   const std::pair<const char*, double> published[] = {
       {"he_uniform", 1.0376}, {"xavier", 0.616}, {"he_uniform_custom", 0.173}};

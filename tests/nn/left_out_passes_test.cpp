@@ -1,5 +1,5 @@
-// Every pass can be left out by name: small steps of the models, and their evaluations, then still give what the
-// references give.
+// Every pass can be disabled by name: small training steps and evaluations of the models then still have the results of
+// the references.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ Tensor drawn(const ValueInfo& value) {
   return t;
 }
 
-// A step, its arguments, and what the references make of it.
+// A step, its arguments, and the results of the references.
 struct Case {
   Step step;
   Arguments arguments;
@@ -61,7 +61,7 @@ struct Case {
   }
 };
 
-// The largest distance as a share of the largest value.
+// The largest distance relative to the largest value.
 double distance(const Tensor& got, const Tensor& expected) {
   double worst = 0, largest = 1e-30;
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
@@ -71,7 +71,7 @@ double distance(const Tensor& got, const Tensor& expected) {
   return worst / largest;
 }
 
-// The compiled graph's text. Where it is `known`, the results have been compared.
+// The text of the compiled graph. If it is `known`, the results have already been compared.
 std::string expect_references(const Case& c, const std::vector<std::string>& disabled, const std::string& known) {
   Session session;
   for (ValueId id : c.step.graph.arguments) {
@@ -89,13 +89,13 @@ std::string expect_references(const Case& c, const std::vector<std::string>& dis
   for (std::size_t i = 0; i < c.returns.size(); ++i) {
     EXPECT_LE(distance(program->output(i), c.returns[i]), 2e-4) << c.step.graph.returns[i].name;
   }
-  // Gradients of batch norms over two images cancel: states are compared more loosely than losses.
+  // Gradients of batch norms over two images cancel, so states are compared with a larger tolerance than losses.
   for (const auto& [name, value] : c.next) EXPECT_LE(distance(session.parameters().get(name), value), 2e-3) << name;
   return text;
 }
 
 TEST(LeftOutPasses, EachByItselfKeepsTheReferencesResults) {
-  std::set<std::string> matter;  // passes whose absence changes what is compiled
+  std::set<std::string> matter;  // passes whose absence changes the compiled graph
   for (const SmallModel& model : kModels) {
     const Case cases[] = {Case(build_training_step(options_of(model), {.schedule = optim::Constant{0.01}})),
                           Case(build_evaluation_step(options_of(model)))};

@@ -34,7 +34,7 @@ const ParameterSpec* find(const std::vector<ParameterSpec>& parameters, const st
   return nullptr;
 }
 
-// Builds the bare model, without the check of the image size.
+// Builds only the model, without the check of the image size.
 void build(const ModelInfo& model, std::int64_t image_size) {
   GraphBuilder builder("model");
   std::vector<ParameterSpec> parameters;

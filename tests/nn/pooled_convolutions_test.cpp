@@ -1,4 +1,4 @@
-// AlexNet in bf16 on tiles: its convolutions pool their results themselves, and compute what both do apart.
+// AlexNet in bf16 on tiles: its convolutions also pool, with the bits of separate ops.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,8 +15,8 @@ namespace {
 constexpr std::int64_t kBatch = 3, kClasses = 5;
 
 struct Ran {
-  std::vector<std::string> kernels;  // of convolutions forward and of pools
-  std::vector<Tensor> values;        // what the step returns, and the store behind it
+  std::vector<std::string> kernels;  // number of convolutions and pools in the forward pass
+  std::vector<Tensor> values;        // the results of the step, and the store after it
 };
 
 Ran run(const Step& step, const Arguments& stored, const std::vector<std::string>& left_out) {

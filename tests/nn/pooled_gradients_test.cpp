@@ -1,5 +1,5 @@
-// AlexNet in bf16 on tiles: no pool's gradient is a value, and a step has the bits of the ops apart, whether its
-// convolutions pool their results themselves or not.
+// AlexNet in bf16 on tiles: the gradients of pools are not stored, and a step has the bits of separate ops, whether its
+// convolutions also pool or not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace ridgeline::nn {
 namespace {
 
 struct StepRun {
-  std::vector<std::string> gradients;  // ops with pools in them, backward
-  std::vector<Tensor> states;          // behind the step
+  std::vector<std::string> gradients;  // ops with merged pools in the backward pass
+  std::vector<Tensor> states;          // after the step
 };
 
 StepRun run_step(const Step& step, const std::vector<std::string>& left_out) {

@@ -1,4 +1,4 @@
-// Functions and layers over sequences, images that are turned round, and pixels with a class each.
+// Functions and layers for sequences, transposed images, and pixels with a class each.
 #include <gtest/gtest.h>
 
 #include "ridgeline/compile/compile.h"
@@ -20,7 +20,7 @@ struct SequenceContext {
   Value input(const Shape& shape, DType dtype = DType::f32) { return builder.input("x", {dtype, shape}); }
 };
 
-// The message without the place in the user's file, which ends it.
+// The message without the user's source location at its end.
 std::string without_place(const std::string& message) { return message.substr(0, message.rfind(" (")); }
 
 TEST(SequenceLayers, LinearTakesAnyNumberOfAxes) {
@@ -83,7 +83,7 @@ TEST(SequenceLayers, LabelsOfAnotherShapeThanThePixelsAreRefused) {
             "[softmax_cross_entropy] labels is i32[2,6] where shape [2,3,2] is meant");
 }
 
-// Samples that are kept are divided by the share that is kept, others are zero as a whole.
+// Kept samples are divided by the keep probability, others are completely zero.
 TEST(SequenceLayers, SamplesAreDroppedAsAWhole) {
   SequenceContext s;
   s.context.step = s.builder.state("step", {DType::i64, {}});

@@ -108,7 +108,7 @@ TEST(TrainingStepTest, DropoutIsKeyedByNameAndSeedAndOnlyTrains) {
   EXPECT_EQ(nodes_of(without.graph, "dropout"), 0u);
 }
 
-// What the update adds to the gradient is the gradient of the penalty that is part of total_loss.
+// The update adds to the gradient the gradient of the penalty that is part of total_loss.
 TEST(TrainingStepTest, DecayInTheUpdateIsTheGradientOfThePenalty) {
   const StepOptions options{
       .model = &model_named("resnet20"), .batch_size = 3, .image_size = 5, .images = ImageForm::f32};
@@ -144,7 +144,7 @@ TEST(TrainingStepTest, DecayInTheUpdateIsTheGradientOfThePenalty) {
 }
 
 TEST(TrainingStepTest, ParametersThatDoNotDecayStayOutOfThePenalty) {
-  // A model of one weight that decays and a bias that does not.
+  // A model with one weight that decays and one bias that does not.
   ModelInfo model = model_named("linear");
   model.build = [](ModelContext& context, const ModelOptions& options) {
     const Value logits = model_named("linear").build(context, options);

@@ -1,4 +1,4 @@
-// Mistakes in a network of one's own that only the whole step shows: they name the network and the line.
+// Mistakes in a user's network that are visible only in the whole step: the error names the network and the line.
 #include <gtest/gtest.h>
 
 #include "ridgeline/nn/layers.h"

@@ -1,4 +1,4 @@
-// Masters are f32 in every precision mode, also where an optimizer computes them by ordinary ops: nothing between a
+// Master weights are f32 in every precision mode, also with an optimizer made of plain ops: nothing between a
 // parameter, its slots, its gradient and the rate is stored in a narrower type.
 #include <gtest/gtest.h>
 
@@ -29,7 +29,8 @@ bool narrow(const Graph& graph, ValueId id) {
   return dtype == DType::bf16 || dtype == DType::f16;
 }
 
-// Next versions of parameters and what they are made of, gradients left out: those are rounded as the mode says.
+// The next versions of parameters and everything they are computed from, except gradients, which are rounded as the
+// mode says.
 std::vector<bool> made_into_updates(const Graph& graph) {
   std::vector<bool> read(graph.values.size(), false);
   for (const Update& update : graph.updates) {

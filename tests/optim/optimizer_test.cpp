@@ -1,5 +1,4 @@
-// Every optimizer for 100 steps against its formula written out in double precision, and what makes an optimizer one:
-// slots, decay, conditions, settings.
+// Every optimizer for 100 steps against its formula in double precision; slots, decay, conditions and settings.
 #include "ridgeline/optim/optimizer.h"
 
 #include <gtest/gtest.h>
@@ -200,7 +199,7 @@ TEST(OptimizerTest, AConditionThatIsFalseKeepsEverything) {
 
 TEST(OptimizerTest, EveryUpdateNamesItsGradient) {
   for (const OpDef& def : all_ops()) {
-    if (!def.has(kPointwise) && def.has(kUpdate)) continue;  // made of updates when gradients are final
+    if (!def.has(kPointwise) && def.has(kUpdate)) continue;  // built from ops when gradients are final
     if (!def.has(kUpdate)) {
       EXPECT_EQ(def.gradient_operand, -1) << def.name;
       continue;
@@ -224,7 +223,7 @@ TEST(OptimizerTest, SlotsAndCouplingAreTheRules) {
   }
 }
 
-// A recipe that says nothing gets what the optimizer's own struct says.
+// Settings that a recipe does not give are the defaults of the optimizer's struct.
 TEST(OptimizerTest, ByNameAndWithoutArgumentsItIsTheOneOfItsHeader) {
   const std::map<std::string, Optimizer> own = {{"momentum", Momentum{}}, {"sgd", Momentum{.momentum = 0}},
                                                 {"adam", Adam{}},         {"adamw", Adam{.decoupled = true}},

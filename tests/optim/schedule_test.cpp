@@ -15,7 +15,7 @@ namespace {
 // The recipe of eight devices: 1,281,025 images in batches of 1,024.
 const WarmupCosine kRecipe{.base = 0.06, .steps_per_epoch = 1251, .warmup_epochs = 5, .epochs = 150};
 
-// One of a user's own.
+// A user's own schedule.
 struct Halving {
   double base;
   void check() const {}
@@ -43,7 +43,7 @@ std::string message_of(const Formula& formula) {
 }
 
 TEST(ScheduleTest, TheRecipesLogShowsTheseRates) {
-  // The published log prints, after s steps, the rate of the s-th step, whose index is s - 1.
+  // The published log prints after s steps the rate of the s-th step, whose index is s - 1.
   const std::pair<int, double> logged[] = {{700, 0.00671},  {800, 0.00767},  {900, 0.00863},  {1000, 0.00959},
                                            {1100, 0.01055}, {1200, 0.01151}, {1300, 0.01247}, {1400, 0.01343},
                                            {1500, 0.01439}, {1600, 0.01535}, {1700, 0.01631}, {1800, 0.01727}};
@@ -100,7 +100,7 @@ TEST(ScheduleTest, AMultiStepMultipliesFromItsBoundaryOn) {
   EXPECT_EQ(learning_rate(rule, 20), 0.25);
 }
 
-// Against the formulas as their sources write them, with the C library's functions.
+// Compared with the formulas of their sources, using functions of the C library.
 TEST(ScheduleTest, TheFormulasAreTheirSources) {
   for (std::int64_t i = 0; i < 130; ++i) {
     const double x = static_cast<double>(i), done = std::min(x, 100.0) / 100.0;

@@ -1,6 +1,6 @@
-// Fine-tuning beside PyTorch's: torchvision's models with weights that PyTorch drew and wrote, loaded as the command
-// line loads them; the same logits, and with a new head, frozen layers and rates by layer the same losses. PyTorch runs
-// in a process of its own, tests/parity/torch_fine_tuning.py and torch_relu6.py.
+// Fine-tuning compared with PyTorch: torchvision's models with weights that PyTorch initialised and saved, loaded as
+// the command line does; the same logits, and the same losses with a new head, frozen layers and per-layer rates.
+// PyTorch runs in a separate process, tests/parity/torch_fine_tuning.py and torch_relu6.py.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,9 +26,9 @@ struct Case {
   std::string model;
   std::int64_t image_size;
   double rate;
-  std::vector<std::string> frozen;  // patterns of parameters
-  int steps = kSteps;               // of PyTorch
-  bool drifts = false;              // whether it says what roundings alone change
+  std::vector<std::string> frozen;  // name patterns of parameters
+  int steps = kSteps;               // PyTorch's
+  bool drifts = false;              // whether it prints the effect of rounding alone
 };
 
 Recipe recipe_of(const Case& c, const std::string& weights) {
@@ -59,7 +59,7 @@ struct Batch {
   }
 };
 
-// What PyTorch gets: the batch, the head that a run of this seed draws, and what else there is.
+// The input for PyTorch: the batch, the head that a run with this seed draws, and the settings.
 void write_input(const testing::TemporaryFolder& folder, const Case& c, const Recipe& recipe, const Batch& batch,
                  const std::vector<NamedTensor>& more = {}) {
   const nn::ModelInfo& info = nn::model_named(c.model);
@@ -92,7 +92,7 @@ void write_input(const testing::TemporaryFolder& folder, const Case& c, const Re
                      {"label_smoothing", text(recipe.label_smoothing)}});
 }
 
-// Ready to be trained, with the weights that PyTorch wrote.
+// The model, ready to train, with the weights that PyTorch saved.
 std::unique_ptr<Model> tuned_model(Session& session, const Recipe& recipe) {
   std::unique_ptr<Model> model = model_of(session, recipe, kClasses);
   model->prepare_training(training_options(recipe, schedule_of(recipe, 1)));
@@ -147,16 +147,17 @@ void compare_losses(const Case& c) {
     const Tensor& drifts = torch.tensor("drifts");
     std::printf("PyTorch's f32 is %.1e from its f64, f64 with disturbed weights %.1e\n", drifts.at(0), drifts.at(1));
   }
-  // Steps too small to change anything would agree, too.
+  // Steps too small to change anything would also agree.
   EXPECT_GT(losses.at(0) - losses.at(kSteps - 1), 100 * worst);
 }
 
 TEST(FineTuningParity, AlexNet) { compare_losses({"alexnet_torchvision", 96, 0.01, {"features.0.*"}}); }
 TEST(FineTuningParity, Resnet18) { compare_losses({"resnet18", 64, 0.002, {"layer1.*"}}); }
-// features.14 to 18 and the head are trained. Networks of drawn weights magnify roundings with every block that is:
-// PyTorch's f32 leaves its f64 by 7e-5 within these 20 steps, by 5e-4 with features.0 to 9 frozen, by 6e-3 with 0 to 4
-// and by 6e-2 with the stem alone, and f64 with weights disturbed by half a unit of f32's last place by 4e-5, 4e-4,
-// 3e-3 and 3e-2: what this test prints, with other patterns. So there no two programs have the same losses within 1e-3.
+// features.14 to 18 and the head are trained. Networks with random weights amplify rounding with every trained block:
+// within these 20 steps PyTorch's f32 differs from its f64 by 7e-5, by 5e-4 with features.0 to 9 frozen, by 6e-3 with 0
+// to 4 and by 6e-2 with only the stem; f64 with weights changed by half a unit of f32's last place differs by 4e-5,
+// 4e-4, 3e-3 and 3e-2, which this test prints with other patterns. So with fewer frozen layers no two programs have the
+// same losses within 1e-3.
 TEST(FineTuningParity, MobileNetV2) {
   compare_losses({.model = "mobilenet_v2",
                   .image_size = 64,
@@ -165,8 +166,8 @@ TEST(FineTuningParity, MobileNetV2) {
                   .drifts = true});
 }
 
-// All gradients of a step of the whole network, where nothing hides behind small rates. Four of the 2 million values in
-// front of a relu6 stand on another side of a bend than in f64 here, one in PyTorch's f32.
+// All gradients of a step of the whole network, since small rates would hide differences. Of the 2 million values
+// before a relu6, four are on another side of a bend than in f64 here, and one in PyTorch's f32.
 TEST(FineTuningParity, GradientsOfMobileNetV2AreThoseOfPyTorchOnTheSameSidesOfRelu6) {
   if (testing::torch_python() == nullptr) GTEST_SKIP() << testing::kNoTorch;
   const Case c{"mobilenet_v2", 64, 0.002, {"features.0.*"}, 1};

@@ -1,4 +1,4 @@
-// Models with weights that PyTorch drew and saved: the same logits here, from the file by torchvision's names.
+// Models with weights that PyTorch initialised and saved under torchvision's names: the same logits here.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,11 +34,11 @@ void compare_logits(const std::string& name, std::int64_t image_size) {
     largest = std::max(largest, std::fabs(expected.at(i)));
     difference = std::max(difference, std::fabs(logits.at(i) - expected.at(i)));
   }
-  double apart = 0;  // of the two images: else biases alone would agree
+  double apart = 0;  // of the two images, since with equal images biases alone would agree
   for (std::int64_t c = 0; c < info.classes; ++c)
     apart = std::max(apart, std::fabs(expected.at(c) - expected.at(info.classes + c)));
   EXPECT_GT(apart, 100 * difference) << "weights that give nothing of the image";
-  // ResNet-50 has the most layers for roundings to grow in: 7e-5, and 2e-5 with kernels of the library alone.
+  // ResNet-50 has the most layers, so the most rounding: 7e-5, and 2e-5 with only the library's kernels.
   EXPECT_LE(difference, 1e-4 * largest) << name;
   std::printf("%s: logits up to %.3f, largest difference %.1e\n", name.c_str(), largest, difference);
 }

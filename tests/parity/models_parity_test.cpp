@@ -1,5 +1,5 @@
-// Models and layers with weights that PyTorch drew (tests/parity/torch_models.py): the same logits, loss and gradients
-// of every parameter.
+// Models and layers with weights that PyTorch initialised (tests/parity/torch_models.py): the same logits, loss and
+// gradients of every parameter.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,10 +22,11 @@ struct ParitySubject {
   std::int64_t classes = 10, rows = 2, size = 64;
   std::function<Value(ModelContext&)> logits;  // of context.images
   bool pixels = false;                         // have a class each
-  // A gradient's error is a share of its largest element, or of this share of the largest element of all.
+  // The error of a gradient is relative to its largest element, or to this share of the largest element of all
+  // gradients.
   double least = 1e-6;
-  const char* noise = "1e-6";                                  // with which the script looks for a smooth batch
-  std::vector<std::pair<std::string, std::string>> more = {};  // that the script must know
+  const char* noise = "1e-6";  // the step size with which the script searches for a smooth batch
+  std::vector<std::pair<std::string, std::string>> more = {};  // that the script must support
 };
 
 ParitySubject of_table(const std::string& name, std::int64_t rows, std::int64_t size) {
@@ -161,7 +162,7 @@ void compare_subject(const ParitySubject& subject) {
 }
 
 TEST(ModelsParity, DenseNet121AgreesWithPyTorch) {
-  // Shifts before batch norms have gradients that are zero except for rounding, which 120 batch norms make grow.
+  // Shifts before batch norms have zero gradients except for rounding, which 120 batch norms amplify.
   ParitySubject densenet = of_table("densenet121", 4, 64);
   densenet.least = 1e-2;
   densenet.noise = "2e-7";
@@ -180,8 +181,8 @@ TEST(ModelsParity, AUNetOverPixelsAgreesWithPyTorch) {
   compare_subject(unet_subject);
 }
 
-// What no model of the table has: rows of a table, attention over a memory, a layer norm over two axes, group norm,
-// silu, gelu by tanh, and a transposed convolution with every option.
+// Features that no built-in model has: embedding tables, attention over a memory, a layer norm over two axes, group
+// norm, silu, gelu by tanh, and a transposed convolution with every option.
 TEST(ModelsParity, LayersOfSequencesAgreeWithPyTorch) {
   compare_subject({.name = "sequences", .classes = 7, .rows = 3, .size = 20, .logits = [](ModelContext& context) {
                      const std::int64_t rows = context.images.shape()[0];

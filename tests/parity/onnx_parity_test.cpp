@@ -1,5 +1,5 @@
-// Every model as an ONNX file: accepted by onnx's checker, and with our logits in onnxruntime, for another number of
-// rows than the graph was built with. RIDGELINE_ONNX_PYTHON names an interpreter that has onnx and onnxruntime.
+// Every model as an ONNX file passes onnx's checker and has our logits in onnxruntime, with another batch size than the
+// graph was built for. RIDGELINE_ONNX_PYTHON is an interpreter with onnx and onnxruntime.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,7 +42,7 @@ TEST_P(OnnxParity, TheOfficialRuntimeGivesOurLogits) {
   const char* python = std::getenv("RIDGELINE_ONNX_PYTHON");
   if (python == nullptr) GTEST_SKIP() << "RIDGELINE_ONNX_PYTHON names no interpreter with onnx and onnxruntime";
   const ModelInfo& info = model_named(GetParam());
-  // One size where every pool divides, and one where adaptive pooling takes slices.
+  // One size that every pool divides, and one for which adaptive pooling uses slices.
   for (const std::int64_t size :
        {std::int64_t{info.image_size}, std::int64_t{std::max(info.image_size / 2 + 15, 40)}}) {
     for (const ImageForm form : {ImageForm::u8, ImageForm::f32}) {
@@ -52,14 +52,15 @@ TEST_P(OnnxParity, TheOfficialRuntimeGivesOurLogits) {
       infer::Model model{.name = GetParam(), .graph = step.graph, .tensors = {}};
       for (const ParameterSpec& spec : step.parameters) {
         Tensor value = initialize(spec, 5);
-        // Kernels of single channels are drawn so small that, without training, nothing of the image comes through.
+        // Depthwise kernels are initialised so small that, without training, almost nothing of the image passes
+        // through.
         if (spec.shape.rank() == 4 && spec.shape[3] == 1)
           for (std::int64_t i = 0; i < value.elements(); ++i)
             value.set(i, value.at(i) * std::sqrt(static_cast<double>(spec.shape[0])));
         // A head that begins at zero.
         if (spec.shape.rank() == 2 && spec.init.rule == Init::Rule::constant)
           for (std::int64_t i = 0; i < value.elements(); ++i) value.set(i, 0.02 * static_cast<double>(i % 17 - 8));
-        // Not those of a new model, and not such that every unit is dead.
+        // Different from those of a new model, and such that not every unit is dead.
         if (spec.name.ends_with("running_mean"))
           for (std::int64_t i = 0; i < value.elements(); ++i) value.set(i, 0.02 * static_cast<double>(i % 11 - 5));
         if (spec.name.ends_with("running_var"))
@@ -94,8 +95,8 @@ TEST_P(OnnxParity, TheOfficialRuntimeGivesOurLogits) {
   }
 }
 
-// What no model of the table has: group norm, silu, a transposed convolution with every option, parts of channels, a
-// product of transposed matrices, means over axes.
+// Features that no built-in model has: group norm, silu, a transposed convolution with every option, slices of
+// channels, a product of transposed matrices, means over axes.
 void own_prediction(ModelContext& context) {
   const Value images = context.builder.input("images", {DType::f32, {2, 12, 12, 3}});
   Value x = conv_layer(context, images, {.name = "in", .out = 12, .kernel = 3, .pad = 1});

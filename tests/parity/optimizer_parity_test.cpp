@@ -1,4 +1,4 @@
-// 100 updates of every optimizer and 100 rates of every schedule that PyTorch has, too, beside PyTorch's.
+// 100 updates of every optimizer and 100 rates of every schedule that PyTorch also has, compared with PyTorch.
 #include <gtest/gtest.h>
 #include <cmath>
 #include <map>
@@ -74,7 +74,7 @@ TEST(OptimizerParity, HundredStepsAndRatesArePyTorchs) {
     const Tensor& theirs = torch.tensor("optimizer/" + name);
     double largest = 0;
     for (std::int64_t i = 0; i < kN; ++i) largest = std::max(largest, std::fabs(ours.at(i) - theirs.at(i)));
-    // PyTorch rounds AdamW's factor 1 - lr * weight_decay to f32, which 100 steps multiply; ours rounds each product.
+    // PyTorch rounds AdamW's factor 1 - lr * weight_decay to f32, which 100 steps multiply; we round each product.
     EXPECT_LE(largest, name == "adamw" ? 2e-5 : 1e-6) << name;
     std::printf("%s: largest difference after %d steps %.1e\n", name.c_str(), static_cast<int>(kSteps), largest);
   }

@@ -1,6 +1,6 @@
-// The compiled training step beside PyTorch's: the same weights, batch and recipe, dropout off. PyTorch runs in a
-// process of its own, tests/parity/torch_steps.py, under the interpreter that RIDGELINE_TORCH_PYTHON names; that script
-// says which of several batches is taken, and why.
+// The compiled training step compared with PyTorch's: the same weights, batch and recipe, without dropout. PyTorch runs
+// in a separate process, tests/parity/torch_steps.py, with the interpreter RIDGELINE_TORCH_PYTHON; the script explains
+// which of several batches it uses.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
@@ -44,7 +44,7 @@ void return_gradients(Graph& graph) {
   }
 }
 
-// max|a - b| / max|b|, b being PyTorch's.
+// max|a - b| / max|b|, where b is PyTorch's.
 double relative_difference(const Tensor& a, const Tensor& b) {
   EXPECT_EQ(a.shape(), b.shape());
   double difference = 0, largest = 0;
@@ -75,9 +75,9 @@ Tensor batch_of(const Tensor& batches, std::int64_t number) {
 struct Comparison {
   std::int64_t batch;
   std::int64_t image_size;
-  double base_rate;  // small enough that ten steps do not magnify roundings
-  // Of the root mean square of a layer's result: what its roundings in f32 may come to. A batch on which so much noise
-  // flips a relu or a pool is not taken.
+  double base_rate;  // small enough that ten steps do not amplify rounding
+  // Relative to the root mean square of a layer's result: the possible rounding error in f32. A batch on which this
+  // much noise changes a relu or a pool is not used.
   std::string noise;
 };
 
@@ -106,7 +106,7 @@ void compare_with_torch(const std::string& name, const Comparison& comparison) {
   }
   std::string rates;
   for (int i = 0; i < kSteps; ++i) {
-    char digits[32];  // all that a double has; the step computes the rate in f64 and rounds it to f32
+    char digits[32];  // all digits of a double; the step computes the rate in f64 and rounds it to f32
     std::snprintf(digits, sizeof digits, "%.17g",
                   static_cast<double>(static_cast<float>(optim::learning_rate(schedule, i))));
     rates += (i ? "," : "[") + std::string(digits);

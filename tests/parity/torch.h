@@ -1,6 +1,6 @@
 // tests/parity/torch.h
 //
-// Runs a script of this folder under the interpreter that RIDGELINE_TORCH_PYTHON names.
+// Runs a script of this folder with the interpreter RIDGELINE_TORCH_PYTHON.
 #pragma once
 
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace ridgeline::testing {
 inline constexpr const char* kNoTorch = "RIDGELINE_TORCH_PYTHON names no interpreter with torch and torchvision";
 inline const char* torch_python() { return std::getenv("RIDGELINE_TORCH_PYTHON"); }
 
-// A folder that is gone when the test is over.
+// A folder that is removed after the test.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_(std::filesystem::temp_directory_path() / ("ridgeline_parity_" + std::to_string(getpid()))) {
@@ -29,7 +29,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// From input.safetensors in the folder to output.safetensors. "" or what the script printed when it failed.
+// From input.safetensors in the folder to output.safetensors. Returns "", or the output of the script if it failed.
 inline std::string run_torch(const std::string& script, const TemporaryFolder& folder) {
   const std::string command = std::string("'") + torch_python() + "' '" + testing::source_directory() +
                               "/tests/parity/" + script + "' '" + folder.file("input.safetensors") + "' '" +

@@ -52,7 +52,7 @@ void* object(void* memory) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-// What glibc calls its own by names that stay: free() takes what they give.
+// glibc's own functions under names that always exist: free() accepts what they return.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t n, std::size_t bytes);
@@ -84,7 +84,7 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noex
 }
 }
 
-// Arrays and the forms that do not throw call these.
+// Array and nothrow versions call these.
 void* operator new(std::size_t bytes) { return ridgeline::object(std::malloc(bytes)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return ridgeline::object(::aligned_alloc(static_cast<std::size_t>(alignment), bytes));

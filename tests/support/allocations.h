@@ -1,8 +1,7 @@
 // tests/support/allocations.h
 //
-// Counts what is taken from the heap, on all threads of the program. For tests that are linked with allocations.cpp,
-// which stands in front of malloc, its relatives and operator new. Sanitizers have a heap of their own: under them
-// nothing is counted.
+// Counts heap allocations of all threads. For tests that are linked with allocations.cpp, which replaces malloc, its
+// relatives and operator new. Sanitizers have their own heap: nothing is counted under them.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +18,14 @@ constexpr bool kAllocationsAreCounted = true;
 struct Allocations {
   std::int64_t objects = 0;  // by operator new
   std::int64_t blocks = 0;   // all of them
-  std::size_t largest = 0;   // bytes of one
+  std::size_t largest = 0;   // bytes of a single allocation
 };
 
-// From its beginning on; one at a time.
+// Counts from its construction on; only one at a time.
 class AllocationCount {
  public:
   AllocationCount();
-  // Ends it.
+  // Stops counting.
   Allocations end();
 };
 

@@ -1,6 +1,6 @@
 // tests/support/cases.h
 //
-// Small folders and files that are not quite what is expected, kept outside the repository (HACKING.md, Test data).
+// Small unusual folders and files, kept outside the repository (HACKING.md, Test data).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace ridgeline::testing {
 
-// A folder of RIDGELINE_CASES, or "" where there is none: then a test skips and says so.
+// A folder of RIDGELINE_CASES, or "" if there is none; then a test skips and says so.
 inline std::string case_path(const std::string& name) {
   const char* cases = std::getenv("RIDGELINE_CASES");
   return cases == nullptr || *cases == '\0' ? std::string() : std::string(cases) + "/" + name;

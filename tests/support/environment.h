@@ -1,7 +1,6 @@
 // tests/support/environment.h
 //
-// Variables of the environment: how many cases a test takes (few in each run, more where one asks for them), and one
-// that a test sets for a while.
+// Environment variables: the number of cases of a test (a few by default), and one that a test sets temporarily.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +10,13 @@
 
 namespace ridgeline {
 
-// The number in an environment variable; `otherwise` where it is not set.
+// The number in an environment variable; `otherwise` if it is not set.
 inline std::int64_t number_from_environment(const char* variable, std::int64_t otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr || *text == '\0' ? otherwise : std::atoll(text);
 }
 
-// Has this value while it lives; then what it had before.
+// Sets the variable during its lifetime and restores it afterwards.
 class ScopedVariable {
  public:
   ScopedVariable(const char* name, const char* value) : name_(name) {

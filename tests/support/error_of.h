@@ -1,6 +1,6 @@
 // tests/support/error_of.h
 //
-// The message of the Error that `action` throws; "" if it throws none. Anything else that it throws fails the test.
+// The message of the Error that `action` throws; "" if it throws none. Any other exception fails the test.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // tests/support/files.h
 //
-// What tests of files share: a folder of their own that disappears, bytes in and out of files, the real data's place,
-// and SHA-256, by which the catalogue of that data names its records.
+// Shared by tests of files: a temporary folder, reading and writing bytes, the location of the real data, and SHA-256,
+// by which the catalogue of that data names its records.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,13 +44,13 @@ class TempFolder {
 };
 
 inline void put_file(const std::string& path, std::string_view content) {
-  // A new file: some file systems send one that is cut to nothing and written again to the disk at once.
+  // Writes a new file: some file systems immediately sync a file that is truncated and rewritten.
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
   std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
 }
 
-// A copy of a record, for views to lie in.
+// A copy of a record, to which views can refer.
 template <class File>
 std::string record_of(const File& file, std::size_t i) {
   std::string storage;
@@ -59,7 +59,7 @@ std::string record_of(const File& file, std::size_t i) {
 
 inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// A path inside packA, or "" when the real data is not on this machine.
+// A path inside packA, or "" if this machine does not have the real data.
 inline std::string pack_path(const std::string& relative) {
   const char* root = std::getenv("RIDGELINE_TEST_DATA");
   if (root == nullptr || *root == '\0') return "";
@@ -70,12 +70,12 @@ inline std::string pack_path(const std::string& relative) {
 #define SKIP_WITHOUT(path) \
   if ((path).empty()) GTEST_SKIP() << "RIDGELINE_TEST_DATA does not name the folder of packA"
 
-// Damage of every kind. `use` opens and reads the file at `path`. Cut at each byte, `content` must give an Error that
-// starts with `prefix`, unless whole(n) says that its first n bytes are a file of their own.
+// Truncates the file at each byte. `use` opens and reads the file at `path`. For each, `content` must give an Error
+// that starts with `prefix`, unless whole(n) says that its first n bytes are a complete file.
 void expect_cuts_are_errors(const std::string& path, std::string_view content, std::string_view prefix,
                             const std::function<void()>& use, const std::function<bool(std::size_t)>& whole);
-// With one to four bytes changed at random, `use` must return or throw an Error that starts with a bracket: what is
-// tested is that nothing crashes, hangs or reads outside (under the sanitizers). Returns how many files were refused.
+// With one to four random bytes changed, `use` must return or throw an Error that starts with a bracket: nothing may
+// crash, hang or read outside (under the sanitizers). Returns how many files were refused.
 int expect_flips_are_survived(const std::string& path, std::string_view content, const std::function<void()>& use,
                               int files = 2000);
 

@@ -1,6 +1,6 @@
 // tests/support/forced_isa.h
 //
-// Puts an instruction set in force, and the earlier one again at the end: for our kernels, not for the library's.
+// Forces an instruction set for our kernels (not the library's) and restores the previous one at the end.
 #pragma once
 
 #include "ridgeline/device/cpu/isa.h"

@@ -1,4 +1,4 @@
-// A device with the host's memory, streams and events: what tests give kernels of their own.
+// A device with the host's memory, streams and events, to which tests give their own kernels.
 #pragma once
 
 #include "ridgeline/device/cpu/cpu_device.h"

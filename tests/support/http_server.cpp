@@ -66,7 +66,7 @@ void HttpServer::accept_all() {
     if (::poll(&waiting, 1, 20) <= 0) continue;
     const int connection = ::accept(socket_, nullptr, nullptr);
     if (connection < 0) continue;
-    // An answer's body goes out at once: behind its head it would wait 40 ms for the client's acknowledgement.
+    // Sends the body immediately: after its header it would otherwise wait 40 ms for the client's acknowledgement.
     const int at_once = 1;
     ::setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
     threads_.emplace_back([this, connection] { serve(connection); });

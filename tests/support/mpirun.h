@@ -1,6 +1,6 @@
 // tests/support/mpirun.h
 //
-// What tests that start ranks by mpirun share. They skip, saying so, where there is none.
+// Shared by tests that start ranks with mpirun. Without it they skip and say so.
 #pragma once
 
 #include <cstdlib>
@@ -15,14 +15,14 @@ inline bool has_mpirun() { return run_shell("command -v mpirun").code == 0; }
 
 inline constexpr char kNoMpirun[] = "there is no mpirun (Debian: apt-get install openmpi-bin)";
 
-// In front of `mpirun`: OpenMPI else refuses to start ranks as root, which tests in containers are.
+// Comes before `mpirun`: OpenMPI otherwise refuses to start ranks as root, which tests in containers are.
 inline constexpr char kAsRoot[] = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
 
-// Whether mpirun has started this process.
+// Whether mpirun started this process.
 inline bool is_rank_of_mpirun() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr; }
 
-// `ranks` processes of this test program, each with the tests of `filter`; `variables` in front, `flags` to mpirun.
-// Leaks are OpenMPI's own.
+// Runs `ranks` processes of this test program, each with the tests of `filter`; `variables` come first, `flags` are for
+// mpirun. Leaks are OpenMPI's.
 inline Outcome mpirun_this_test(int ranks, const std::string& filter, const std::string& variables = "",
                                 const std::string& flags = "", int timeout_seconds = 900) {
   return run_shell(variables + " ASAN_OPTIONS=detect_leaks=0 " + kAsRoot + " timeout -k 5 " +

@@ -1,6 +1,6 @@
 // tests/support/paths.h
 //
-// Where the checkout and the built programs are. Paths are compiled into paths.cpp alone, so that a compiler cache
+// The locations of the checkout and of built programs. Paths are compiled only into paths.cpp, so that a compiler cache
 // serves all checkouts.
 #pragma once
 

@@ -1,6 +1,6 @@
 // tests/support/program.h
 //
-// Runs the program `ridgeline` as a user does.
+// Runs the program `ridgeline` like a user.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace ridgeline::testing {
 
 struct Outcome {
   int code = -1;     // the exit code, or 128 + signal
-  std::string text;  // standard output and error together
+  std::string text;  // standard output and standard error together
 };
 
 inline Outcome run_shell(const std::string& command) {
@@ -30,17 +30,17 @@ inline Outcome run_shell(const std::string& command) {
   return outcome;
 }
 
-// `ridgeline ARGUMENTS`.
+// Runs `ridgeline ARGUMENTS`.
 inline Outcome run(const std::string& arguments) { return run_shell(program() + " " + arguments); }
 
-// Ends with `code` and says all of `words`.
+// Expects the exit code `code` and all of `words` in the output.
 inline void expect(const Outcome& outcome, int code, const std::vector<std::string>& words) {
   EXPECT_EQ(outcome.code, code) << outcome.text;
   for (const std::string& word : words)
     EXPECT_NE(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
 }
 
-// packA of RIDGELINE_TEST_DATA, or "" where there is none: then a test skips and says so.
+// packA of RIDGELINE_TEST_DATA, or "" if there is none; then a test skips and says so.
 inline std::string pack_a() {
   const char* data = std::getenv("RIDGELINE_TEST_DATA");
   return data == nullptr || *data == '\0' ? std::string() : std::string(data) + "/packA";

@@ -1,6 +1,6 @@
 // tests/support/shapes_archives.h
 //
-// The drawn shapes as tar archives in WebDataset's layout.
+// The shapes data set as tar archives in WebDataset's layout.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct ShapesArchives {
   bool in_folders = false;  // a sample of class c is c/000001, not 000001
 };
 
-// Of the class folders in `dir` one archive of every second image and one of the others: `to`000000.tar, ...
+// From the class folders in `dir`, one archive of every second image and one of the others: `to`000000.tar, ...
 inline void write_shapes_archives(const std::string& dir, const std::string& to, const ShapesArchives& options) {
   const data::ClassFolders folders = data::list_class_folders(dir, data::image_extensions());
   for (std::size_t shard = 0; shard < 2; ++shard) {

@@ -1,6 +1,6 @@
 // tests/support/temporary_directory.h
 //
-// A folder of this process's own, removed when it ends.
+// A folder of this process, removed when it ends.
 #pragma once
 
 #include <gtest/gtest.h>

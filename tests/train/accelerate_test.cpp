@@ -1,4 +1,4 @@
-// Stepped precision: its grammar with every error text, when the switch is due, and runs that show their phases.
+// Stepped precision: its syntax with every error message, when the switch is due, and runs that log their phases.
 #include "ridgeline/train/accelerate.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(AccelerateMode, GoesWithModesThatKeepTypesAlone) {
             "accelerate fast_value:fast is not support with PRECISION_MODE: force_fp16");
   EXPECT_EQ(error_of([&] { reduced_precision(fast1, {.mode_v2 = "mixed_float16"}); }),
             "accelerate fast_value:fast1 is not support with PRECISION_MODE_V2: mixed_float16");
-  // Levels are told by their own name; O0 changes nothing.
+  // Levels are logged by their own name; O0 changes nothing.
   EXPECT_EQ(policy_of(reduced_precision(fast1, {.amp_level = "O0"})).low, DType::bf16);
   EXPECT_EQ(error_of([&] { reduced_precision(fast, {.amp_level = "O2"}); }),
             "accelerate fast_value:fast is not support with AMP_LEVEL: O2");
@@ -109,7 +109,7 @@ TEST(AccelerateMode, TheSwitchIsDueByStepsAtTheLatestBeforeTheLastLoop) {
 TEST(AccelerateMode, TheSwitchIsDueByLossOnceOneWasToldThatIsNearTheTarget) {
   const AccelerateMode mode = *parse_accelerate_mode("fast|loss|1.25");
   const auto due = [&](double now) { return switch_due(mode, {.loss_now = now, .target_loss = 2}, 1); };
-  EXPECT_FALSE(due(0));  // none was told yet
+  EXPECT_FALSE(due(0));  // no loss was reported yet
   EXPECT_FALSE(due(2.51));
   EXPECT_TRUE(due(2.5));
 }
@@ -175,7 +175,7 @@ TEST(Accelerator, ADeviceWithoutTheTypeEndsTheRunBeforeItsFirstStep) {
   EXPECT_EQ(line.model.global_step(), 0);
 }
 
-// The grid is the run's, and what nobody listens to is said nowhere.
+// The steps of the switch are multiples of the run's loop, and settings without effect are not logged.
 TEST(Accelerator, WithoutAFunctionForItsLinesItSwitchesAllTheSame) {
   TrainingProgress progress;
   TellMeStepOrLossHook hook({.step = "global_step:0", .total_step = 20}, progress);
@@ -244,7 +244,7 @@ Recipe stepped(const std::string& log_dir) {
   return r;
 }
 
-// The bytes of the last checkpoint say whether a run was resumed without a trace.
+// The bytes of the last checkpoint show whether a resume was exact.
 TEST(Accelerator, ARecipeGoesOnInsideEitherPhaseWithTheSameBits) {
   const std::string root = testing::temporary_directory() + "/stepped";
   fs::remove_all(root);
@@ -254,7 +254,7 @@ TEST(Accelerator, ARecipeGoesOnInsideEitherPhaseWithTheSameBits) {
     return load_checkpoint({.path = root + "/whole/" + checkpoint_name(step), .step = step}).info.precision_phase;
   };
   EXPECT_EQ(phase(4), "reduced");
-  EXPECT_EQ(phase(6), "reduced");  // the switch comes before the next loop
+  EXPECT_EQ(phase(6), "reduced");  // the switch happens before the next loop
   EXPECT_EQ(phase(8), "original");
   for (const std::int64_t cut : {4, 6, 8}) {
     const std::string log_dir = root + "/cut" + std::to_string(cut);

@@ -1,4 +1,4 @@
-// --class_weights=balanced and --sampler=balanced: what the step gets, and that such a run is a run as any other.
+// --class_weights=balanced and --sampler=balanced: the inputs of the step, and that such runs resume like any other.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Shapes, but of the first class only every eighth image.
+// The shapes data set, but only every eighth image of the first class.
 const std::string& unequal() {
   static const std::string path = [] {
     const std::string p = testing::temporary_directory() + "/unequal";
@@ -71,7 +71,7 @@ TEST(BalancedClasses, EachClassCountsAlikeInTheLoss) {
         if (share > labels.at(n * data.num_classes + largest)) largest = k;
       }
       EXPECT_NEAR(weight, balance.weight(largest), 1e-5);
-      // The weight is on the smoothed label.
+      // The weight multiplies the smoothed label.
       EXPECT_NEAR(labels.at(n * data.num_classes + largest),
                   balance.weight(largest) * (0.9 + 0.1 / static_cast<double>(data.num_classes)), 1e-5);
       counted[static_cast<std::size_t>(largest)] += weight;
@@ -121,7 +121,7 @@ TEST(BalancedClasses, WhatExcludesEachOtherIsRefused) {
             "--class_weights=sqrt is out of range (allowed: none, balanced)");
 }
 
-// By hand: 6 of 8 rows of class 1, 2 of class 0.
+// By hand: 6 of 8 rows have class 1, 2 have class 0.
 TEST(BalancedClasses, WeightsAreRowsOverClassesTimesCount) {
   const data::ClassBalance balance = data::class_balance({1, 1, 0, 1, 1, -1, 0, 1, 1}, 3);
   EXPECT_EQ(balance.counts, (std::vector<std::int64_t>{2, 6, 0}));

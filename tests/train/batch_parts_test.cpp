@@ -1,4 +1,4 @@
-// In how many parts a recipe's batch is computed.
+// The number of parts in which the batch of a recipe is computed.
 #include "ridgeline/train/recipe/batch_parts.h"
 
 #include <gtest/gtest.h>
@@ -30,14 +30,14 @@ TEST(BatchParts, FollowFromTheRowsOfAllRanks) {
             std::string::npos);
 }
 
-// With a row mask they are made of other ops; they stay statistics of a batch.
+// With a row mask, statistics are made of other ops but remain those of a batch.
 TEST(BatchParts, DoNotCutBatchNormsThatHaveStatisticsOfTheirOwn) {
   for (const data::BadSamplePolicy policy : {data::BadSamplePolicy::raise, data::BadSamplePolicy::skip}) {
     Recipe recipe = deterministic("resnet20");
     recipe.bad_samples.policy = policy;
     EXPECT_EQ(with_batch_parts(recipe).parts, 1);
     EXPECT_FALSE(with_batch_parts(recipe).ordered);
-    recipe.batch_parts = 4;  // asked for in vain
+    recipe.batch_parts = 4;  // requested without success
     EXPECT_EQ(error_of([&] { with_batch_parts(recipe); }),
               "--batch_parts=4: resnet20 has batch norms, whose statistics would be those of a part (allowed: with "
               "--sync_batch_norm, or 0 or 1 without)");

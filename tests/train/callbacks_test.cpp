@@ -1,4 +1,5 @@
-// MindSpore's callbacks to the letter, early stopping, and the calls of scripts: by epochs, by steps.
+// MindSpore's callbacks with their exact output, early stopping, and the calls of training scripts: by epochs, by
+// steps.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +32,7 @@ struct Lines {
   }
 };
 
-// The columns of LineModel, so many rows.
+// The columns of LineModel with this many rows.
 data::Dataset points(std::int64_t rows) {
   Tensor x(DType::f32, Shape{rows, 1}), y(DType::f32, Shape{rows, 1});
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -82,7 +83,7 @@ TEST(EarlyStopping, EndsTheRunWhenNothingWasBetterForItsPatience) {
                           .greater_is_better = true,
                           .what = "top-1",
                           .measure = [&](const RunContext& c) -> std::optional<double> {
-                            if (c.step() == 0) return std::nullopt;  // the beginning of the run
+                            if (c.step() == 0) return std::nullopt;  // the begin of the run
                             return measures.at(static_cast<std::size_t>(c.step() - 1));
                           },
                           .log = [&](const std::string& text) { log += text; }});
@@ -90,12 +91,12 @@ TEST(EarlyStopping, EndsTheRunWhenNothingWasBetterForItsPatience) {
   EXPECT_EQ(loop.run({&stopping}).reason(), StopReason::requested);
   EXPECT_EQ(line.model.global_step(), 8);
   EXPECT_EQ(log, "early stop after step 8: top-1 has not been better than 0.7 for 3 times");
-  EarlyStopping loss({.patience = 2});  // of the loss at the ends of epochs
+  EarlyStopping loss({.patience = 2});  // the loss at the end of each epoch
   loss.count(100);
   loss.count(200);
   LineModel other;
   Loop second(other.model, other.feed, {.total_steps = 20, .steps_per_epoch = 5});
-  EXPECT_EQ(second.run({&loss}).reason(), StopReason::none);  // it falls
+  EXPECT_EQ(second.run({&loss}).reason(), StopReason::none);  // the loss decreases
   EXPECT_THROW(EarlyStopping({.patience = 0}), Error);
 }
 
@@ -242,7 +243,8 @@ TEST(TrainEpochs, SinkModeAndSizeSayHowOftenTheHostIsAsked) {
   EXPECT_EQ(counted({}), (std::array<std::int64_t, 3>{8, 2, 2}));
   EXPECT_EQ(counted({.dataset_sink_mode = false}), (std::array<std::int64_t, 3>{8, 8, 2}));
   EXPECT_EQ(counted({.sink_size = 3}), (std::array<std::int64_t, 3>{6, 2, 2}));
-  EXPECT_EQ(counted({.sink_size = 6}), (std::array<std::int64_t, 3>{12, 2, 2}));  // beyond the data set: it is repeated
+  EXPECT_EQ(counted({.sink_size = 6}),
+            (std::array<std::int64_t, 3>{12, 2, 2}));  // more than the data set has: it is repeated
   LineModel line;
   EXPECT_EQ(error_of([&] { train_epochs(line.model, 1, points(32), {}, {.sink_size = 0}); }),
             "The argument 'sink_size' must be -1 or positive, but got 0");
@@ -275,7 +277,7 @@ TEST(TrainSteps, RunsWhatTheInputFunctionGivesUpToTheStepWithHooks) {
             "the input function gave no feed (" + std::string(__FILE__) + ":" + std::to_string(__LINE__ - 1) + ")");
 }
 
-// Notes its five points.
+// Records its five hooks.
 class NotedHook : public SessionRunHook {
  public:
   std::string notes;
@@ -340,7 +342,7 @@ TEST(Evaluate, GivesMeansOverRowsAndUsesAverages) {
   const double w = session.parameters().get("w").at(0), average = session.parameters().get("w/average").at(0);
   EXPECT_NE(w, average);
   const auto results = evaluate(model, points(20));
-  EXPECT_EQ(results.at("rows"), 20);  // the last batch is padded, its padding does not count
+  EXPECT_EQ(results.at("rows"), 20);  // the last batch is padded, and padding does not count
   EXPECT_NEAR(results.at("weights"), average, 1e-6);
   model.with_averages([&] { EXPECT_NEAR(evaluate(model, points(20)).at("weights"), average, 1e-6); });
   Tensor x(DType::f32, Shape{LineModel::kRows, 1});
@@ -361,7 +363,7 @@ TEST(Model, ASessionHoldsTheParametersOfOne) {
       "the session holds a parameter w already, and the model line would draw it anew: each model needs a session "
       "of its own");
   EXPECT_EQ(line.weight(), weight);
-  line.model.prepare_training({.optimizer = optim::Adam{}});  // its own parameters it keeps
+  line.model.prepare_training({.optimizer = optim::Adam{}});  // its own parameters do not change
   EXPECT_EQ(line.weight(), weight);
 }
 

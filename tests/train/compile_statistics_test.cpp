@@ -1,4 +1,4 @@
-// --export_compile_stat: what the fusing passes did to the training step, in the original's form.
+// --export_compile_stat: what the fusion passes did to the training step, in the format of Ascend's tools.
 #include "ridgeline/train/recipe/compile_statistics.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Rows of graph_fusion by pass, and the sum of what stayed merged.
+// Rows of graph_fusion by pass, and the sum of merged ops that remained.
 std::pair<std::size_t, std::int64_t> rows_and_sum(const std::string& text) {
   const JsonValue whole = parse_json(text, "fusion_result.json:");
   const JsonValue* fusion = whole.array()->at(0).find("graph_fusion");
@@ -38,7 +38,7 @@ TEST(CompileStatistics, AreWrittenAtTheEndOrAtOnceAndChangeNoBit) {
     EXPECT_EQ(read_file(result.checkpoint_path), read_file(plain.checkpoint_path));
     const auto [rows, merged] = rows_and_sum(read_file(recipe.log_dir + "/fusion_result.json"));
     EXPECT_EQ(rows, fusion_passes().size());
-    EXPECT_GT(merged, 50);  // twenty layers with a norm and a relu each
+    EXPECT_GT(merged, 50);  // twenty layers, each with a norm and a relu
     const std::string log = read_file(result.log_path);
     EXPECT_EQ(log.find("fusion merged") < log.find("step:"), when == 2);
   }

@@ -1,5 +1,5 @@
-// What a run writes about itself when it goes on: lines between the last checkpoint and the end of the earlier process
-// are not there twice.
+// The records of a resumed run: lines between the last checkpoint and the end of the earlier process do not occur
+// twice.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -58,7 +58,7 @@ TEST_F(ContinuedRecords, NoStepIsInMetricsOrEventsTwice) {
   const TrainingResult result = train(recipe());
   EXPECT_EQ(steps(), (std::vector<std::int64_t>{2, 4, 6, 8}));
   EXPECT_EQ(event_steps("loss"), (std::vector<std::int64_t>{2, 4, 6, 8}));
-  // The human log is not cut, but says that it goes on, and where.
+  // The human log is not truncated, but says that the run resumes, and at which step.
   const std::string log = read_file(result.log_path);
   const std::size_t goes_on = log.find("continuing from ");
   ASSERT_NE(goes_on, std::string::npos);

@@ -1,5 +1,5 @@
-// Training on a device with memory of its own: batches come through the device queue into one of two sets of inputs,
-// and loops are given to the device as a whole.
+// Training on a device with its own memory: batches pass through the device queue into one of two sets of inputs, and
+// loops are enqueued as a whole.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kSteps = 40;
 
 struct Outcome {
-  std::vector<double> losses;  // of loops, behind each
+  std::vector<double> losses;  // at the end of each loop
   std::map<std::string, Tensor> values;
   std::string place;
   std::int64_t replays = 0;

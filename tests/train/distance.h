@@ -1,6 +1,6 @@
 // tests/train/distance.h
 //
-// How far two tensors of one shape are apart.
+// The distance of two tensors of the same shape.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Two dumps of a step side by side: equal ones, other precisions, files of other programs, and where a NaN comes from.
+// Comparing two dumps of a step: equal ones, other precisions, files of other programs, and the origin of a NaN.
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/error.h"
@@ -37,7 +37,7 @@ TEST(DoctorDump, NamesTheFirstOpThatAPrecisionMovesOutOfTheBand) {
   EXPECT_EQ(strict.values[*strict.first_outside].op, "conv2d") << strict.to_text(5);
   EXPECT_NE(strict.to_text(3).find("first outside the band:\n" + strict.values[*strict.first_outside].name),
             std::string::npos);
-  // bf16 rounds operands by 2^-9. (In a backward pass one unit whose sign changes is far outside any band.)
+  // bf16 rounds operands by 2^-9. (In a backward pass, one unit whose sign changes exceeds any tolerance.)
   const DumpOptions prediction{.part = DumpPart::prediction};
   const DumpComparison forward = compare_dumps(dumped("f32_forward", picture_subject(), prediction),
                                                dumped("bf16_forward", reduced, prediction), {.tolerance = 0.02});
@@ -54,7 +54,7 @@ TEST(DoctorDump, NamesTheOpThatMakesTheFirstNaN) {
   };
   const std::string path = testing::temporary_directory() + "/nan.safetensors";
   const DumpReport report = write_dump(path, subject, {.steps = 5});
-  EXPECT_EQ(report.step, 1);  // the first whose loss is not finite
+  EXPECT_EQ(report.step, 1);  // the first step whose loss is not finite
   EXPECT_EQ(report.first_not_finite.substr(0, 9), "div (div)") << report.first_not_finite;
   const DumpComparison comparison = compare_dumps(dumped("finite", picture_subject()), path);
   EXPECT_EQ(comparison.first_origin, "");
@@ -67,7 +67,7 @@ TEST(DoctorDump, LaterStepsHoldLaterWeights) {
                     third = dumped("step3", picture_subject(), {.steps = 3});
   const DumpComparison comparison = compare_dumps(first, third);
   EXPECT_FALSE(comparison.equal());
-  EXPECT_EQ(SafetensorsFile(third).tensor("global_step").at(0), 2);  // as the step began
+  EXPECT_EQ(SafetensorsFile(third).tensor("global_step").at(0), 2);  // at the begin of the step
 }
 
 TEST(DoctorDump, ReadsChannelsFirstUnderOtherNames) {

@@ -1,7 +1,7 @@
 // tests/train/doctor_subject.h
 //
-// A sound set-up of the smallest kind, which tests of the doctor break in one place each: four classes, told apart by
-// colour (red or blue) and by the lit half of a picture of 16 x 16 pixels; a convolution and a dense layer.
+// The smallest correct set-up, in which tests of the doctor break one thing each: four classes, distinguished by colour
+// (red or blue) and by the bright half of a 16 x 16 image; one convolution and one dense layer.
 #pragma once
 
 #include "ridgeline/core/random.h"
@@ -17,7 +17,7 @@ struct BrokenParts {
   bool double_softmax = false, dead_relu = false, large_values = false;  // of the network
   bool shifted_labels = false, blue_first = false, normalized = true;    // of the data
   std::vector<std::int64_t> validation_resize = {16};
-  int width = 16;  // of the stored pictures, 16 high
+  int width = 16;  // of the stored images, whose height is 16
 };
 
 constexpr std::int64_t kPictures = 256, kPictureClasses = 4, kPictureRows = 16;
@@ -98,7 +98,7 @@ inline Subject picture_subject(const BrokenParts& broken = {}) {
           .image_width = broken.width};
 }
 
-// Weights that know the four classes, in a file.
+// A file with weights that classify the four classes.
 inline void train_pictures(const std::string& path) {
   const Subject sound = picture_subject();
   Session session(sound.session);

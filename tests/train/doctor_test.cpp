@@ -1,4 +1,4 @@
-// The doctor names the fault of each of ten broken set-ups, and finds nothing wrong with the sound ones.
+// The doctor finds the fault of each of ten broken set-ups, and no fault in correct ones.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The check's finding comes first among what is wrong, and its sentence holds `words`.
+// This check's finding is the first fault, and its sentence contains `words`.
 void expect_named(const Subject& subject, const std::string& check, const std::string& words) {
   const Diagnosis diagnosis = examine(subject);
   EXPECT_EQ(diagnosis.first_wrong(), check) << diagnosis.to_text();
@@ -53,7 +53,7 @@ TEST(Doctor, NamesLabelsThatAreShiftedByOne) {
   expect_named(subject, "labels", "the labels are shifted by one");
 }
 
-// As after a few steps: nothing that such weights say is about the labels.
+// As after a few steps: such weights say nothing about the labels.
 TEST(Doctor, WeightsThatSeeOneClassEverywhereExplainNoLabels) {
   const SafetensorsFile file(reference());
   std::vector<NamedTensor> tensors = file.tensors();
@@ -92,7 +92,7 @@ TEST(Doctor, NamesALearningRateThatIsAHundredTimesTooHigh) {
   expect_named(subject, "rate", "the learning rate 1 is too high");
 }
 
-// Large initial logits shrink to those of guessing in any case: that alone is not learning.
+// Large initial logits shrink towards those of guessing in any case: that alone is not learning.
 TEST(Doctor, DoesNotTakeTheWayToGuessingForLearning) {
   Subject subject = picture_subject();
   subject.network.loss = [](nn::ModelContext& context) {
@@ -114,7 +114,7 @@ TEST(Doctor, NamesLayersThatAreFrozenByMistake) {
   expect_named(subject, "frozen", "the last layer is frozen (head.weight)");
   subject.training.groups = {{.pattern = "conv*", .frozen = true}};
   expect_named(subject, "frozen", "2 parameters are frozen with the random values");
-  subject.restore_path = reference();  // restored ones may be
+  subject.restore_path = reference();  // restored weights may be
   EXPECT_EQ(examine(subject, {.only = {"frozen"}}).first_wrong(), "");
 }
 
@@ -125,7 +125,7 @@ TEST(Doctor, NamesAnOverflowOfF16AndItsFirstOp) {
   EXPECT_EQ(examine(subject, {.only = {"precision"}}).first_wrong(), "");
   subject.compile.precision = PrecisionPolicy::of(precision_mode_named("force_fp16"));
   expect_named(subject, "precision", "f16 overflows: mul");
-  // The same types over values that they hold.
+  // The same types with values that they can represent.
   Subject sound = picture_subject();
   sound.compile.precision = subject.compile.precision;
   const Diagnosis diagnosis = examine(sound, {.only = {"precision"}});
@@ -139,10 +139,10 @@ TEST(Doctor, NamesAResizeThatStretches) {
   EXPECT_EQ(examine(picture_subject({.width = 32}), {.only = {"geometry"}}).first_wrong(), "");
 }
 
-// --validation_split reads parts of one source by the numbers of their rows.
+// --validation_split reads parts of one source by row numbers.
 TEST(Doctor, MeasuresTheScaleOfPartsOfASource) {
   Subject subject = picture_subject({.validation_resize = {16, 16}, .width = 32});
-  std::vector<std::int64_t> last;  // beyond the rows of a batch
+  std::vector<std::int64_t> last;  // more than the rows of a batch
   for (std::int64_t row = kPictures - 40; row < kPictures; ++row) last.push_back(row);
   const data::Dataset source = data::InMemory({{"image", Tensor::zeros(DType::u8, Shape{kPictures, 16, 32, 3})},
                                                {"label", Tensor::zeros(DType::i32, Shape{kPictures})}})
@@ -211,7 +211,7 @@ TEST(Doctor, NamesLabelsThatStartElsewhereThanTrainingTakesThemTo) {
   EXPECT_NE(shifted.to_text().find("start from 1, training takes them to start from 0: all are shifted"),
             std::string::npos)
       << shifted.to_text();
-  // Images of a part of the classes: nothing is shifted.
+  // Images of only some of the classes: labels are not shifted.
   const Diagnosis later = labels_of("later", {4, 5, 6, 7, 8}, data::LabelBase::zero);
   EXPECT_EQ(later.first_wrong(), "") << later.to_text();
   EXPECT_NE(later.to_text().find("suspect: train: the stored labels start from 4"), std::string::npos)

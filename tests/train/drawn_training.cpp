@@ -22,7 +22,7 @@ Value build(nn::ModelContext& context, const nn::ModelOptions& options) {
   GraphBuilder& builder = context.builder;
   Value x = context.images;
   const auto conv = [&](const char* name, std::int64_t out) {
-    // A bias before a norm has no gradient except for rounding, which optimizers that divide by norms magnify.
+    // A bias before a norm has no gradient except rounding, which optimizers that divide by norms amplify.
     nn::ConvLayer layer{.name = name, .out = out, .pad = 1, .bias = !d.norm, .activation = nn::Activation::relu};
     if (d.norm) layer.norm = nn::BatchNormLayer{std::string(name) + "/norm"};
     x = nn::conv_layer(context, x, layer);
@@ -53,13 +53,13 @@ const nn::ModelInfo& info() {
     nn::ModelInfo i = nn::model_named("linear");
     i.name = "drawn";
     i.build = build;
-    i.dropout_keep = 0.5;  // so that it has one
+    i.dropout_keep = 0.5;  // so that it has one bias
     return i;
   }();
   return own;
 }
 
-// One of these.
+// Draws one of these.
 template <class T>
 T one_of(SampleRandom& random, std::initializer_list<T> all) {
   return all.begin()[random.integer(0, static_cast<std::int64_t>(all.size()) - 1)];
@@ -117,7 +117,7 @@ void draw_shards(SampleRandom& random, Drawn& d) {
 
 void draw_stages(SampleRandom& random, Drawn& d) {
   d.pipeline.stages = d.ranks;
-  // As many as divide the images, and sometimes too few.
+  // A number of ranks that divides the images, and sometimes one that is too small.
   const std::int64_t micro =
       d.ranks == 3 ? one_of<std::int64_t>(random, {3, 4, 6, 8, 2}) : one_of<std::int64_t>(random, {2, 4, 4, 8});
   d.pipeline.micro_batches = micro;
@@ -137,9 +137,9 @@ void draw_servers(SampleRandom& random, Drawn& d) {
   }
 }
 
-// Sizes at which the code changes its ways: blocks of exchanged memory from 1 MiB on, with parts on both sides of it
-// for two and four ranks in f32 and f64; updates that are split from 1,024 elements on. By a stream of its own: the
-// other draws of a number are what they were.
+// Sizes at which the code changes: blocks of exchanged memory from 1 MiB on, with parts on both sides of that for two
+// and four ranks in f32 and f64; updates that are split from 1,024 elements on. Drawn from a separate stream, so that
+// other draws of the same number do not change.
 void draw_sizes(const PhiloxKey& key, std::int64_t number, Drawn& d) {
   SampleRandom random(key, 0, static_cast<std::uint64_t>(number));
   if (chance(random, 0.94)) return;
@@ -168,12 +168,12 @@ Drawn draw(std::uint64_t seed, std::int64_t number) {
   const bool together = d.mode == ParallelMode::data_parallel && !d.pipelined();
   const bool even = d.ranks != 3;
   if (even && together && chance(random, 0.4)) d.parts = d.ranks * one_of<std::int64_t>(random, {1, 2});
-  // Masks that one rank draws, too: by the number of a part.
+  // One rank draws the same masks, by the number of a part.
   const bool by_part = d.parts > 0 || (d.pipelined() && even);
   if (by_part && chance(random, 0.5)) d.keep = 0.7;
-  // A micro-batch is a mean of its own rows.
+  // A micro-batch is a mean over its own rows.
   if (!d.pipelined()) d.masked = chance(random, 0.25);
-  // As many parts as ranks, or micro-batches, are what one rank has: a power of two.
+  // One rank has as many parts as there are ranks or micro-batches: a power of two.
   if (!even) d.synchronised = d.norm;
   if (d.pipelined() && !even) d.norm = d.synchronised = false;
   draw_sizes(philox_key(seed, "sizes"), number, d);

@@ -1,7 +1,7 @@
 // tests/train/drawn_training.h
 //
-// Trainings of a small network that chance has put together: layers, optimizer, what is done to gradients, and how
-// ranks share the work. What tests of random combinations draw and run.
+// Random trainings of a small network: layers, optimizer, gradient rules, and how ranks share the work. Tests of random
+// combinations draw and run them.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ inline constexpr std::int64_t kSide = 6, kClasses = 8, kSteps = 3;
 struct Drawn {
   // The network: one or two convolutions, a pool, two or three dense layers.
   bool second_conv = false, flat = false, norm = false, synchronised = false;
-  bool gain = false;    // a factor for each logit behind the last layer
-  bool tied = false;    // the second dense layer twice, with the same weights
-  bool skip = false;    // what the second dense layer reads is added to what it gives
-  bool masked = false;  // some rows of a batch do not count
+  bool gain = false;    // a factor for each logit after the last layer
+  bool tied = false;    // the second dense layer is used twice, with the same weights
+  bool skip = false;    // the input of the second dense layer is added to its output
+  bool masked = false;  // some rows of a batch are masked
   std::int64_t fc1 = 24, fc2 = 16;
   double keep = 1;  // of the dropout behind the first dense layer
 
@@ -36,43 +36,43 @@ struct Drawn {
   bool decay_vectors = true;
   std::int64_t accumulate = 1;
   std::optional<optim::LossScale> loss_scale = {};
-  int overflow_at = -1;  // the run in which a pixel of one image overflows
+  int overflow_at = -1;  // the run in which one pixel of an image overflows
   std::vector<nn::ParameterGroup> groups = {};
   bool warmup = false;
 
   std::int64_t images = 16;             // of a run, on all ranks
-  std::int64_t ranks = 2, servers = 0;  // with a batch, and beside them
+  std::int64_t ranks = 2, servers = 0;  // with a batch, and in addition to them
   ParallelMode mode = ParallelMode::data_parallel;
   std::vector<Annotation> shards = {}, stages = {};
   PipelinePlan pipeline = {};
   bool overlap = true, shard_updates = false;
   SplitStrategy split = {};
   std::int64_t parts = 0;         // of the batch of all ranks; 0: none
-  std::int64_t runs_of_rows = 1;  // row i of a part of one rank is row i of so many micro-batches in turn
+  std::int64_t runs_of_rows = 1;  // row i of a part of one rank is row i of this many micro-batches in turn
   std::vector<std::string> server_parameters = {};
   std::string precision = "must_keep_origin_dtype";  // of runs in f32
-  double off = 0;  // by how much of its size each parameter is off at the start, up and down in turn
+  double off = 0;  // by how much of its size each parameter is changed at the start, alternately up and down
 
   bool pipelined() const { return pipeline.stages > 1; }
-  std::string text() const;  // what is not as above
+  std::string text() const;  // other settings than the above
 };
 
-// Number `number` of those that follow from `seed`.
+// Training number `number` of the sequence of `seed`.
 Drawn draw(std::uint64_t seed, std::int64_t number);
 
-// The same training on one rank. What every rank computes by the rows that it has (statistics of batch norms, masks of
-// dropout) one rank computes in parts.
+// The same training on one rank. What every rank computes from its own rows (batch norm statistics, dropout masks) one
+// rank computes in parts.
 Drawn on_one_rank(const Drawn& of);
 
 nn::Network network_of(const Drawn& drawn, std::int64_t rows);
 nn::TrainingOptions training_of(const Drawn& drawn, std::int64_t all_ranks);
 Distribution distribution_of(const Drawn& drawn, std::int64_t rank);
-// How the batch of rank `rank` is computed. Servers have none, and the step of the first part.
+// The batch of rank `rank`. Servers have none, and the step of the first part.
 BatchParts parts_of(const Drawn& drawn, std::int64_t rank);
-// Rows of the step that the network is built for.
+// The number of rows for which the step is built.
 std::int64_t rows_of_step(const Drawn& drawn);
 
-// Binds the rows of this rank in run `run` of a program with these inputs; images are of type `floating`.
+// Binds this rank's rows of run `run` to the inputs of a program; images have the type `floating`.
 class Rows {
  public:
   Rows(const Drawn& drawn, std::int64_t rank, DType floating);

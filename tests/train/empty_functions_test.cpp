@@ -1,5 +1,5 @@
-// Functions, callbacks and metrics that are empty or null, and masks of any type: what a program that trains gets wrong
-// without noticing.
+// Empty or null functions, callbacks and metrics, and masks of any type: mistakes in a training program that are easily
+// overlooked.
 #include <gtest/gtest.h>
 
 #include "ridgeline/data/data.h"
@@ -59,7 +59,7 @@ TEST(EmptyFunctions, ACallbackThatWantsToBeCalledInThePastIsNamed) {
             "callback 1 of 1 wants to be called next behind step 0, and 0 are done: next_stop() names a later step");
 }
 
-// Eleven rows in batches of eight: the last has five rows of padding, which no type of mask counts.
+// Eleven rows in batches of eight: the last batch has five rows of padding, which masks of any type exclude.
 TEST(RowMask, OfAnEvaluationMayHaveAnyType) {
   Tensor x(DType::f32, Shape{11, 1});
   for (float& v : x.span<float>()) v = 1;

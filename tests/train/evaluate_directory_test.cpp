@@ -1,4 +1,4 @@
-// `evaluate` over a directory of checkpoints that is not as it should be.
+// `evaluate` on a directory of checkpoints with unexpected contents.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -80,7 +80,7 @@ TEST_F(EvaluateDirectory, HowRanksDivideATrainingDoesNotConcernIt) {
   const std::string words = " --mode=evaluate --model=resnet20 --batch_size=8 --data_dir=" + root_ +
                             "/images --checkpoint_dir=" + root_ + "/run --pipeline_stages=2 --micro_batches=4";
   expect(testing::run_shell(testing::program() + " train" + words), 0, {"Finished evaluation"});
-  expect(evaluate(" --pipeline_stages=2"), 2, {"evaluate: --pipeline_stages does nothing in an evaluation"});
+  expect(evaluate(" --pipeline_stages=2"), 2, {"evaluate: --pipeline_stages is an option of train"});
 }
 
 TEST_F(EvaluateDirectory, NoneThatCanBeReadIsAFailure) {
@@ -88,7 +88,7 @@ TEST_F(EvaluateDirectory, NoneThatCanBeReadIsAFailure) {
   expect(evaluate(), 1, {"checkpoint", "run/model.ckpt-"});
 }
 
-// The run that is looked at stays as it is; a log is written where it is asked for.
+// The evaluated run is not changed; a log is written only where requested.
 TEST_F(EvaluateDirectory, ALogIsWrittenIntoTheFolderThatIsAskedForAlone) {
   std::set<std::string> before, after;
   for (const auto& file : fs::directory_iterator(root_ + "/run")) before.insert(file.path().string());
@@ -97,12 +97,12 @@ TEST_F(EvaluateDirectory, ALogIsWrittenIntoTheFolderThatIsAskedForAlone) {
   EXPECT_EQ(after, before);
   expect(evaluate(" --log_dir=" + root_ + "/looked_at --log_name=look.log"), 0, {"Finished evaluation"});
   EXPECT_NE(read_file(root_ + "/looked_at/look.log").find("Finished evaluation"), std::string::npos);
-  expect(evaluate(" --log_name=look.log"), 2, {"--log_name names a file in --log_dir"});
-  fs::create_directories(root_ + "/looked_at/no.log");  // nothing can be opened for writing under this name
+  expect(evaluate(" --log_name=look.log"), 2, {"--log_name needs --log_dir"});
+  fs::create_directories(root_ + "/looked_at/no.log");  // a directory has this name, so no file can be opened
   expect(evaluate(" --log_dir=" + root_ + "/looked_at --log_name=no.log"), 1, {"no.log: Is a directory"});
 }
 
-// A training without label smoothing has a loss that falls to nothing, which an evaluation with it would not see.
+// A training without label smoothing reaches a loss near zero, which an evaluation with label smoothing would not show.
 TEST_F(EvaluateDirectory, TheLossIsThatOfTheCheckpointsTraining) {
   const std::string train = testing::program() +
                             " train --model=linear --image_size=16 --batch_size=8 --max_epochs=2 " +
@@ -113,7 +113,8 @@ TEST_F(EvaluateDirectory, TheLossIsThatOfTheCheckpointsTraining) {
     const std::size_t at = outcome.text.rfind(header);
     if (at == std::string::npos) return outcome.text;
     const std::size_t begin = at + header.size() + 1;
-    return outcome.text.substr(begin, outcome.text.find("  20", begin) - begin);  // up to the year
+    return outcome.text.substr(begin,
+                               outcome.text.find("  20", begin) - begin);  // without the day of the year and later
   };
   const Outcome trained = testing::run_shell(train + "0");
   ASSERT_EQ(trained.code, 0) << trained.text;
@@ -129,14 +130,13 @@ TEST_F(EvaluateDirectory, TheLossIsThatOfTheCheckpointsTraining) {
 
 TEST_F(EvaluateDirectory, OptionsOfTrainingAreRefusedWithTheReason) {
   for (const char* flag : {"--lr=5", "--synthetic", "--seed=3", "--min-area=0.5", "--optimizer=adam"}) {
-    expect(evaluate(std::string(" ") + flag), 2,
-           {" does nothing in an evaluation of checkpoints, it is an option of train"});
+    expect(evaluate(std::string(" ") + flag), 2, {" is an option of train and has no effect on an evaluation"});
   }
   const Outcome help = testing::run_shell(testing::program() + " evaluate --help");
   expect(help, 0, {"--data_dir", "--metrics", "--label_smoothing", "--weights"});
   for (const char* flag : {"--lr ", "--max_epochs", "--optimizer", "--log_histogram", "--shard"})
     EXPECT_EQ(help.text.find(flag), std::string::npos) << flag;
-  // A preset describes a training: what an evaluation can use of it counts.
+  // A preset describes a training; the settings that affect an evaluation apply.
   write_file_atomically(root_ + "/preset.yaml", "lr: 0.5\nbatch_size: 4\nlog_dir: " + root_ + "/preset_log\n");
   expect(evaluate(" --preset=" + root_ + "/preset.yaml"), 0, {"Finished evaluation"});
   EXPECT_FALSE(fs::exists(root_ + "/preset_log"));

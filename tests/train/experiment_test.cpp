@@ -24,9 +24,9 @@ using Row = std::vector<std::string>;
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Accuracy 0.50 for lr 0.1 and 0.60 for lr 0.2, 0.01 more with seed 2; loss 1.5 and 1.2, 0.05 more; lr 0.3 fails; an
-// unknown flag is a wrong call; momentum 0.5 is twice as fast in ten lines, of which one was held up. Every call leaves
-// a line in `calls`.
+// The stand-in's accuracy is 0.50 for lr 0.1 and 0.60 for lr 0.2, and 0.01 more with seed 2; its loss is 1.5 and 1.2,
+// and 0.05 more; lr 0.3 fails; an unknown flag is a usage error; momentum 0.5 is twice as fast in ten log lines, one of
+// which was delayed. Every call adds a line to `calls`.
 constexpr const char* kProgram = R"sh(#!/bin/sh
 top=0.50 loss=1.5 lines=1000
 for word in "$@"; do
@@ -134,7 +134,7 @@ TEST_F(Experiments, EqualLossesAreSaidToBeEqual) {
   EXPECT_EQ(report.tables[0].rows[2].back(), "yes");
 }
 
-// A run that counts its SIGTERMs and ends at the second; experiments that are stopped leave none behind.
+// A run that counts SIGTERMs and ends at the second; a stopped experiment leaves no process behind.
 constexpr const char* kStubborn = R"sh(#!/bin/sh
 here=$(dirname "$0")
 times=0
@@ -145,7 +145,7 @@ while :; do sleep 0.02; done
 
 class StoppedExperiment : public Experiments {
  protected:
-  // Runs in a process of its own.
+  // Runs in a separate process.
   pid_t start(int patience) {
     write_file_atomically(options_.program.front(), kStubborn);
     fs::permissions(options_.program.front(), fs::perms::owner_all);
@@ -196,7 +196,7 @@ TEST_F(StoppedExperiment, LeavesNoRunBehindAtTheSecondSigterm) {
   EXPECT_TRUE(within_seconds(30, [&] { return ::kill(run, 0) != 0; }));
 }
 
-// The document's relations beside those of the runs: one that holds, one that does not, one whose run failed.
+// The document's relations next to those of the runs: one that holds, one that does not, one whose run failed.
 TEST_F(Experiments, RelationsAreSaidToHoldOrNot) {
   Experiment experiment = sweep({"lr=0.1,0.2,0.3"});
   using Q = Claim::Quantity;
@@ -218,7 +218,7 @@ TEST_F(Experiments, RelationsAreSaidToHoldOrNot) {
   EXPECT_TRUE(holds(page, "<a href=\"a/report.html\">a &amp; b</a>"));
 }
 
-// Nothing tells one run's accuracy from chance; its time has the lines of its log.
+// One run's accuracy cannot be distinguished from chance; its time is measured by many log lines.
 TEST_F(Experiments, OneSeedDoesNotTellAnAccuracy) {
   Experiment experiment = sweep({"lr=0.1,0.2"});
   experiment.claims = {{Claim::Quantity::accuracy, "lr 0.2", '>', "lr 0.1", "better"},
@@ -229,7 +229,7 @@ TEST_F(Experiments, OneSeedDoesNotTellAnAccuracy) {
   EXPECT_EQ(table.rows.at(1).at(3), "yes");
 }
 
-// Seeds that agree tell a time from another one, even where a line of each was held up.
+// Agreeing seeds distinguish times, even if one line of each run was delayed.
 TEST_F(Experiments, ALineThatWasHeldUpMakesNoTimesEqual) {
   Experiment experiment = sweep({"momentum=0.9,0.5"});
   experiment.claims = {{Claim::Quantity::time, "momentum 0.5", '<', "momentum 0.9", "faster"}};

@@ -1,5 +1,5 @@
-// `train --export_step`: the file goes on with the bits that the run itself would have had, and a program that holds no
-// model goes on with it.
+// `train --export_step`: the exported step continues with the same bits as the run itself, in a program that contains
+// no model.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Accumulation, loss scaling, clipping and averages in compiled steps and whole runs.
+// Accumulation, loss scaling, clipping and moving averages in compiled steps and whole runs.
 #include <gtest/gtest.h>
 
 #include <filesystem>

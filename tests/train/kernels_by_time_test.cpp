@@ -1,4 +1,4 @@
-// Runs whose kernels are chosen by time: their checkpoints tell which, and a run that goes on with others says so.
+// Runs whose kernels are chosen by time: checkpoints record the choice, and a resume with other kernels reports it.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -23,7 +23,7 @@ class KernelsByTime : public ::testing::Test {
     return r;
   }
   static std::string plan_of(const std::string& checkpoint) { return load_checkpoint({checkpoint, 0, 0}).info.plan; }
-  // What was fastest is slowest, and the other way round.
+  // Exchanges the fastest and the slowest.
   void turn_times_round() const {
     std::istringstream lines(read_file(times()));
     std::string line, turned;
@@ -55,11 +55,11 @@ TEST_F(KernelsByTime, TheCheckpointTellsThePlanAndEqualRunsGiveEqualBytes) {
   EXPECT_EQ(plan_of(train(by_order).checkpoint_path), kDefaultPlan);
 }
 
-// The evaluation's program has kernels of its own, measured and chosen as well.
+// The program of the evaluation has its own kernels, which are also measured and chosen.
 TEST_F(KernelsByTime, ThePlanIsThatOfTheTrainingStepAlone) {
   data::make_shapes(folder_.file("images"), {.seed = 3, .train = 20, .val = 10});
   const auto trained = [&](const std::string& name, Mode mode) {
-    Recipe r = run(name, 6);  // an epoch has five
+    Recipe r = run(name, 6);  // an epoch has five steps
     r.synthetic = false;
     r.data_dir = folder_.file("images");
     r.num_classes = 0;
@@ -100,7 +100,7 @@ TEST_F(KernelsByTime, GoingOnUnderAnotherPlanIsSaidInOneLine) {
             std::string::npos);
 }
 
-// They are among the settings of a run.
+// The chosen kernels are among the settings of a run.
 TEST(KernelPromises, AnotherAccuracyOfTheKernelsIsSaid) {
   const TempFolder folder;
   Recipe r = small_run(folder.file("run"), 1, 1);

@@ -1,4 +1,4 @@
-// Whole models against answers that others have published, through the program as a user calls it.
+// Whole models compared with published results, by command line.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -35,7 +35,7 @@ std::vector<int> labels_of(const std::string& text, std::size_t skip, std::size_
   return labels;
 }
 
-// The first 1,000 test images of CIFAR-10, bit by bit: row r of a 1024 x 1000 picture is image r.
+// The first 1,000 test images of CIFAR-10, exactly: row r of a 1024 x 1000 image is image r.
 void write_cifar_validation(const std::string& pack, const std::string& directory) {
   const std::string file = read_file(pack + "/cifar10/lossless/cifar10_batch_50.png");
   const image::Image rows = image::decode_png({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()});

@@ -146,7 +146,7 @@ TEST(Launch, WhatTheLaunchersEnvironmentSaysOfRanksIsNotHandedOn) {
 TEST(Launch, EachRankHasItsFolderItsLogAndItsEnvironment) {
   const LaunchPlan plan = plan_launch({.ranks = 2, .results = folder("two"), .job_id = "9"}, {});
   write_file_atomically(testing::temporary_directory() + "/keep", "");
-  for (int round = 1; round <= 2; ++round) {  // the second finds what the first left
+  for (int round = 1; round <= 2; ++round) {  // the second run finds the files of the first
     const std::vector<RankEnd> ends = run(plan, "echo rank $RANK_ID of $RANK_SIZE in $(basename $PWD); touch seen");
     ASSERT_EQ(ends.size(), 2u);
     EXPECT_EQ(ends[0].code, 0);
@@ -184,7 +184,7 @@ TEST(Launch, AFailingRankEndsTheOthers) {
   EXPECT_TRUE(read_file(plan.ranks[1].output).ends_with("turing train fail\n"));
 }
 
-// Two minutes, a hundredth of a second each: what is waited for takes a moment where nothing else runs.
+// Two minutes in steps of a hundredth of a second; on an idle machine the wait takes a moment.
 constexpr int kLooks = 12'000;
 
 TEST(Launch, RanksEndWithTheLauncher) {
@@ -204,7 +204,7 @@ TEST(Launch, RanksEndWithTheLauncher) {
   for (const PlannedRank& rank : plan.ranks) {
     const pid_t process = std::stoi(read_file(rank.folder + "/process"));
     int i = 0;
-    // Gone, or a zombie that nobody has collected.
+    // Gone, or a zombie whose parent has not read its exit status.
     const auto runs = [&] {
       if (::kill(process, 0) != 0) return false;
       const std::string path = fmt::format("/proc/{}/stat", process);
@@ -240,7 +240,7 @@ TEST(Launch, PathsFromHereReachTheRanks) {
                                              "--mode", "train", here + "/one.jpg", "pictures"}));
 }
 
-// In a process of its own, as a signal to the launcher is meant: each rank is told once, and may take its time to save.
+// In a separate process, since a signal is sent to the launcher: each rank gets it once and may take its time to save.
 TEST(Launch, AnInterruptIsHandedOnOnceAndNobodyIsHurried) {
   const LaunchPlan plan = plan_launch({.ranks = 3, .results = folder("told")}, {});
   const std::string script =
@@ -249,7 +249,7 @@ TEST(Launch, AnInterruptIsHandedOnOnceAndNobodyIsHurried) {
       "if [ $RANK_ID = 1 ]; then sleep 1; fi; echo told $told times; exit 130";
   const pid_t launcher = ::fork();
   if (launcher == 0) {
-    ::setpgid(0, 0);  // as a terminal's foreground job
+    ::setpgid(0, 0);  // like a foreground job of a terminal
     const InterruptGuard guard;
     const std::vector<RankEnd> ends = run(plan, script, 0);
     const bool as_told = std::all_of(ends.begin(), ends.end(),
@@ -259,7 +259,7 @@ TEST(Launch, AnInterruptIsHandedOnOnceAndNobodyIsHurried) {
   const auto waits = [](const PlannedRank& rank) { return is_regular_file(rank.folder + "/waits"); };
   for (int i = 0; i < kLooks && !std::all_of(plan.ranks.begin(), plan.ranks.end(), waits); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  ::kill(-launcher, SIGINT);  // Ctrl-C goes to the whole group
+  ::kill(-launcher, SIGINT);  // Ctrl-C is sent to the whole process group
   int status = 0;
   ::waitpid(launcher, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 7);

@@ -1,5 +1,5 @@
-// A training by the library is one run, however many calls and processes it is made of: it goes on with the step, the
-// order of the data and the dropout that an undisturbed one would have.
+// A training by the library is one run, even if several calls and processes execute it: each continues with the step,
+// data order and dropout of an uninterrupted training.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kEpochs = 10;
 constexpr std::int64_t kSteps = kEpochs * kPoints / LineModel::kRows;
 
-// A model with what it saw: the first value of each batch, and the losses.
+// A model, the first value of each batch that it got, and its losses.
 struct Trained {
   explicit Trained(std::uint64_t seed = 7) {
     model.set_seed(seed);
@@ -105,7 +105,7 @@ TEST(LibraryRun, OtherDataBeginAtTheirBeginningAndTheFirstGoOnBehindThem) {
       << "both begin at their beginning";
 }
 
-// Kills the process without a word.
+// Kills the process without any message.
 class Killer : public Callback {
  public:
   explicit Killer(std::int64_t at) : at_(at) {}
@@ -153,7 +153,7 @@ TEST(LibraryRun, AKilledOneGoesOnFromWhatModelCheckpointSaved) {
   for (const std::int64_t at : {1, 3, 7, 22, 23}) EXPECT_EQ(run_child(at, root + "/killed"), 128 + SIGKILL) << at;
   EXPECT_EQ(run_child(-1, root + "/killed"), 0);
   EXPECT_EQ(read_file(root + "/killed" + last), expected);
-  // One run under one name, of which the newest two are left.
+  // One run under one name, of which the newest two checkpoints are kept.
   EXPECT_EQ(glob_files(root + "/killed/*").size(), 2u);
   EXPECT_EQ(run_child(-1, root + "/killed"), 0) << "a run that is done has nothing to do";
   EXPECT_EQ(read_file(root + "/killed" + last), expected);

@@ -1,4 +1,4 @@
-// The smallest model that trains: y = w * x through points of a line of slope 3, with a feed of its own.
+// The smallest model that trains: y = w * x for points on a line of slope 3, with its own feed.
 #pragma once
 
 #include "ridgeline/nn/functional.h"
@@ -19,7 +19,7 @@ struct LineModel {
     set_points();
     model.prepare_training(options);
   }
-  // In another precision, or on another device.
+  // With another precision, or on another device.
   explicit LineModel(const PrecisionPolicy& precision, SessionOptions on = {.compute_threads = 1})
       : session(std::move(on)) {
     set_points();

@@ -1,5 +1,5 @@
-// A training step with a row mask learns from the rows that count and from nothing else: parameters and statistics are
-// those of a batch of these rows alone, whatever stands in the others.
+// A training step with a row mask uses only the unmasked rows: parameters and statistics are those of a batch of only
+// these rows, whatever the others contain.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kSide = 16, kClasses = 5;
 
-// Rows that a step gets; those of `mask` 0 hold what no step should see.
+// The rows of a step; masked ones contain values that would be noticed.
 struct Rows {
   Tensor images, labels, mask;
 };
@@ -73,7 +73,7 @@ struct Trained {
   Model model;
 };
 
-// Each parameter, slot and statistic as a whole.
+// Each parameter, slot and statistic as one vector.
 void expect_near(Session& a, Session& b, double tolerance, std::string_view ending = "") {
   for (const std::string& name : a.parameters().names()) {
     if (!name.ends_with(ending)) continue;
@@ -88,7 +88,7 @@ void expect_near(Session& a, Session& b, double tolerance, std::string_view endi
   }
 }
 
-// One step from the same parameters: its slots are the gradients. Later steps may part, where a relu whose operand is
+// One step from the same parameters: its slots are the gradients. Later steps may diverge, when a relu whose operand is
 // nearly 0 opens in one of the two.
 TEST(MaskedRows, TrainAsIfTheOthersHadNotBeenThere) {
   for (const char* model : {"linear", "resnet20"}) {
@@ -112,7 +112,7 @@ TEST(MaskedRows, ABatchWithoutAnyLeavesStatisticsAndHasNoLoss) {
   const auto mean = [&] { return masked.session.parameters().get("bn1.running_mean"); };
   masked.train({{1, 1, 1, 1}}, true);
   const Tensor before = mean().clone();
-  // Going on from step 1: the feed's first mask belongs to the second step.
+  // Resuming after step 1: the feed's first mask belongs to the second step.
   FunctionFeed feed([&](Program& program) {
     static Rows batch;
     batch = draw({0, 0, 0, 0}, false, 1);
@@ -134,8 +134,8 @@ TEST(MaskedRows, ReducedPrecisionKeepsTheSumsThatDecide) {
   expect_near(reduced.session, full.session, 0.02, ".running_var");
 }
 
-// Two steps of `linear` over the rows of `mask`, which ranks and the parts of a rank's batch take in turn. The losses,
-// and the parameters and slots as a checkpoint holds them.
+// Two steps of `linear` with the rows of `mask`, divided among ranks and the parts of a rank's batch. Returns the
+// losses, and parameters and slots as in a checkpoint.
 std::pair<std::vector<double>, std::vector<NamedTensor>> train_shared(comm::Communicator* ranks, std::int64_t parts,
                                                                       const std::vector<std::uint8_t>& mask) {
   const std::int64_t n = ranks ? ranks->size() : 1, rank = ranks ? ranks->rank() : 0;
@@ -169,7 +169,7 @@ std::pair<std::vector<double>, std::vector<NamedTensor>> train_shared(comm::Comm
 }
 
 TEST(MaskedRows, OfSeveralRanksOrPartsCountAsInOneBatch) {
-  // Ranks with other numbers of rows that count, and one with none.
+  // Ranks with different numbers of unmasked rows, one of them with none.
   for (const std::vector<std::uint8_t>& mask :
        {std::vector<std::uint8_t>{1, 0, 1, 1, 1, 0, 1, 0}, {1, 0, 1, 0, 1, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0}}) {
     const auto [losses, values] = train_shared(nullptr, 1, mask);

@@ -1,4 +1,4 @@
-// Metrics on rows whose results are counted by hand, in parts, and over a model's evaluation.
+// Metrics on rows whose results are counted by hand, in parts, and in a model's evaluation.
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/random.h"
@@ -14,7 +14,7 @@
 namespace ridgeline::train {
 namespace {
 
-// Three classes; rows 0 to 5 are taken for 0, 1, 1, 2, 0, none; the last one is padding.
+// Three classes; the predictions of rows 0 to 5 are 0, 1, 1, 2, 0, none; the last row is padding.
 MetricBatch seven_rows() {
   const float none = std::numeric_limits<float>::quiet_NaN();
   MetricBatch batch;
@@ -33,8 +33,8 @@ TEST(Metrics, CountTheRowsThatCount) {
   Loss loss;
   for (Metric* metric : std::initializer_list<Metric*>{&accuracy, &first, &second, &loss}) metric->update(seven_rows());
   EXPECT_DOUBLE_EQ(accuracy.value().at(0), 3.0 / 6);  // rows 0, 1, 3
-  EXPECT_DOUBLE_EQ(first.value().at(0), 4.0 / 6);     // and the tie of row 4
-  EXPECT_DOUBLE_EQ(second.value().at(0), 5.0 / 6);    // all but the one that is not finite
+  EXPECT_DOUBLE_EQ(first.value().at(0), 4.0 / 6);     // and the tie in row 4
+  EXPECT_DOUBLE_EQ(second.value().at(0), 5.0 / 6);    // all except the one that is not finite
   EXPECT_DOUBLE_EQ(loss.value().at(0), 1.5);
 }
 
@@ -116,7 +116,7 @@ TEST(Metrics, AreToldByTheNamesOfTheClasses) {
   EXPECT_EQ(metric_lines("m", matrix, {}), (Lines{"m: 3 of 5 are taken for 7"}));
 }
 
-// The metrics of a model are those that its evaluation step counts itself.
+// The metrics of a model are those that its evaluation step computes.
 TEST(Metrics, AreMeasuredInOneEvaluation) {
   constexpr std::int64_t kRows = 4, kImages = 10;
   Tensor images(DType::f32, Shape{kImages, 8, 8, 3}), labels(DType::i32, Shape{kImages});
@@ -146,7 +146,7 @@ TEST(Metrics, AreMeasuredInOneEvaluation) {
     hits += recall.value().at(c) * static_cast<double>(of_class);
   }
   EXPECT_NEAR(hits / kImages, counted.at("top_1"), 1e-12);
-  evaluate(model, dataset, {&accuracy});  // from clear() on
+  evaluate(model, dataset, {&accuracy});  // since clear()
   EXPECT_DOUBLE_EQ(accuracy.value().at(0), counted.at("top_1"));
   EXPECT_EQ(error_of([&] { evaluate(model, dataset, {}); }), "The model argument 'metrics' can not be None or empty");
 }

@@ -1,5 +1,5 @@
-// Batches whose images are mixed (--mixup, --cutmix) or lose a rectangle (--random_erasing): what the step gets, and
-// that such a run is a run as any other.
+// Batches with mixed images (--mixup, --cutmix) or erased rectangles (--random_erasing): the inputs of the step, and
+// that such runs resume like any other.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,7 +47,7 @@ Recipe recipe(const std::string& name, double mixup, double cutmix) {
   return r;
 }
 
-// How many rows of an epoch have a share of two classes.
+// The number of rows in an epoch whose label has two classes.
 std::int64_t mixed_rows(const Recipe& r) {
   const RunData data = open_data(r, {.training = true});
   data::Iterator batches(*data.training, {.raw_images = r.enable_data_pre_proc});
@@ -88,7 +88,7 @@ TEST(MixedBatches, ARunGoesOnWithTheSameBits) {
   EXPECT_EQ(read_file(train(recipe("cut", 0.4, 1)).checkpoint_path), read_file(whole.checkpoint_path));
   EXPECT_NE(error_of([] { train(recipe("cut", 0.2, 1)); }).find("--mixup is 0.4 there and 0.2 here"),
             std::string::npos);
-  // In the data workers the flip comes behind the mixing of pixels all the same.
+  // Also in data workers, the flip comes after the mixing of pixels.
   Recipe workers = recipe("workers", 0.4, 1);
   workers.enable_data_pre_proc = false;
   EXPECT_TRUE(std::isfinite(train(workers).last.loss));

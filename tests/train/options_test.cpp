@@ -1,4 +1,4 @@
-// The table of the recipe's options: every row has its place, and the page shows them all.
+// The table of options: each option has its field, and the page lists all of them.
 #include "ridgeline/train/recipe/options.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace ridgeline::train {
 namespace {
 
-// Where a row's value lies.
+// The address of an option's value.
 const void* place_of(const RecipeOption& option, RecipeArguments& arguments) {
   return std::visit([&](const auto& field) -> const void* { return &field(arguments); }, option.field);
 }

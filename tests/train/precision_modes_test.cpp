@@ -1,4 +1,4 @@
-// Every precision mode trains: on one batch, again and again, the loss falls as it does in f32.
+// Every precision mode trains: repeated on one batch, the loss decreases as in f32.
 #include <gtest/gtest.h>
 
 #include <cmath>

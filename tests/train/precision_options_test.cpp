@@ -1,4 +1,4 @@
-// What flags and files say about precision, and what is refused before any training.
+// Precision settings in flags and files, and what is refused before the training.
 #include "ridgeline/train/precision_options.h"
 
 #include <gtest/gtest.h>

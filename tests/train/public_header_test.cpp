@@ -1,4 +1,4 @@
-// What the public header promises is in it: this file includes no other header of the project.
+// The public header is sufficient: this file includes no other header of the project.
 #include "ridgeline/ridgeline.h"
 
 #include <gtest/gtest.h>

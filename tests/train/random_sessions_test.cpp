@@ -1,7 +1,7 @@
-// A session in which training is disturbed between any two runs: evaluations and predictions, with parameters or their
-// averages, files saved and loaded, here or in a new session, the step compiled again, stored values written as they
-// are. All of it must leave the bits of the undisturbed run. RIDGELINE_RANDOM_SESSIONS=N draws N of them instead of a
-// few, RIDGELINE_RANDOM_SEED=S begins at S.
+// Training with random disturbances between runs of the step: evaluations and predictions, with parameters or their
+// averages; saving and loading, in the same or a new session; recompiling the step; writing stored values back
+// unchanged. The bits must be those of undisturbed training. RIDGELINE_RANDOM_SESSIONS=N tries N sessions,
+// RIDGELINE_RANDOM_SEED=S begins at S.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -42,7 +42,7 @@ Plan draw_plan(SampleRandom& random) {
   return plan;
 }
 
-// A session with its model; replaced as a whole where a run goes on elsewhere.
+// A session with its model; replaced as a whole if the run continues in a new one.
 struct Place {
   explicit Place(const Plan& plan)
       : session({.compute_threads = 2}),
@@ -58,7 +58,7 @@ struct Place {
   Model model;
 };
 
-// Binds values that depend on the number alone, and runs.
+// Binds values that depend only on the number, and runs.
 void run(Program& program, std::uint64_t number) {
   for (const ValueId id : program.graph().arguments) {
     const ValueInfo& info = program.graph().value(id);

@@ -1,4 +1,4 @@
-// Reports from log directories as trainings leave them, and from such as no training should.
+// Reports from log directories of trainings, and from invalid ones.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace ridgeline::train {
 namespace {
 
 namespace fs = std::filesystem;
-// A folder of the running test's own.
+// A folder of the running test.
 std::string test_folder(const std::string& name) {
   return testing::temporary_directory() + "/" + ::testing::UnitTest::GetInstance()->current_test_info()->name() + "/" +
          name;

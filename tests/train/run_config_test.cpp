@@ -1,4 +1,4 @@
-// The original's run configuration: each option is a setting, a warning or a refusal, and the page says which.
+// Ascend's run configuration: each option is a setting, a warning or a refusal, as its page says.
 #include "ridgeline/train/recipe/run_config.h"
 
 #include <gtest/gtest.h>

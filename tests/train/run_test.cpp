@@ -1,4 +1,4 @@
-// A Run is one training, however many calls, processes and ranks it is made of, through the public header alone.
+// A Run is one training, with any number of calls, processes and ranks; only the public header is used.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -62,7 +62,7 @@ std::map<std::string, std::string> checkpoints_in(const std::string& directory) 
   return bytes;
 }
 
-// Of the last step alone, as runs save at other steps where they stop.
+// Only of the last step, since runs save at different steps where they stop.
 void expect_same_end(const std::string& directory, const std::string& other, std::int64_t step) {
   const std::string file = "/" + checkpoint_name(step);
   EXPECT_TRUE(read_file(directory + file) == read_file(other + file)) << "checkpoints differ at step " << step;
@@ -131,7 +131,7 @@ TEST(Run, DataThatWereLeftForOthersGoOnWhereTheyStoodInAnotherProcess) {
     run.train_epochs(2, some, {&stop});
   };
   const std::string stopped = fresh_folder(), whole = fresh_folder();
-  two(stopped, kEpochSteps + 2);  // within the others
+  two(stopped, kEpochSteps + 2);  // inside the others
   two(stopped, -1);
   two(whole, -1);
   expect_same_end(stopped, whole, 4 * kEpochSteps);
@@ -187,7 +187,7 @@ TEST(Run, TheBestCheckpointStaysThoseOfModelCheckpointToo) {
       evaluated_network(),
       {.optimizer = optim::Momentum{.momentum = 0, .nesterov = false}, .schedule = optim::Constant{.base = 0.001}},
       kept);
-  // The second data lead away from the first, on which the run is evaluated.
+  // The second data set changes what was learned from the first, on which the run is evaluated.
   const data::Dataset validation = shuffled_points(), away = shuffled_points(-20);
   ModelCheckpoint saver("net", directory, {.save_checkpoint_steps = 1000, .keep_checkpoint_max = 1});
   const EpochOptions options{.validation = &validation};
@@ -256,7 +256,7 @@ TEST(Run, WhatACallbackOfOneRankStopsStopsAllBehindTheSameStep) {
   for (const std::string& end : ends) EXPECT_EQ(end, "");
 }
 
-// The program of examples/, over a folder.
+// Runs the program of examples/ on a folder.
 std::vector<std::string> words(const std::string& directory, int workers, int loop) {
   return {testing::examples_directory() + "/example_train_resumed", directory, std::to_string(workers),
           std::to_string(loop)};
@@ -285,7 +285,7 @@ TEST(Run, AProgramKilledAtAnyMomentLeavesTheBytesOfOneThatWasNot) {
       ASSERT_TRUE(finished || end.stopped) << "exit code " << end.code;
       if (end.stopped) ++kills;
     }
-    // A kill behind the last save, in front of the removal of the oldest file, leaves that one, too.
+    // A kill after the last save, before the oldest file is removed, leaves that file, too.
     const std::map<std::string, std::string> left = checkpoints_in(killed);
     for (const auto& [name, bytes] : expected) EXPECT_TRUE(left.contains(name) && left.at(name) == bytes) << name;
     EXPECT_EQ(read_file(killed + "/best_checkpoint.json"), read_file(whole + "/best_checkpoint.json"));

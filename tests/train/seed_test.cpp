@@ -1,4 +1,4 @@
-// Model::set_seed(): one call fixes initial parameters, dropout and the order of the data.
+// Model::set_seed(): one call determines initial parameters, dropout and the data order.
 #include <gtest/gtest.h>
 
 #include "ridgeline/train/estimator.h"
@@ -8,7 +8,7 @@
 namespace ridgeline::train {
 namespace {
 
-// What each step saw.
+// The data of each step.
 class Seen : public Callback {
  public:
   std::int64_t next_stop(std::int64_t step) const override { return step + 1; }
@@ -42,7 +42,7 @@ TEST(SetSeed, ReachesWeightsAndDropoutAndLeavesDataWithASeedOfTheirOwn) {
   const Seen a = trained(7, own, 0), b = trained(8, own, 0);
   EXPECT_EQ(a.first, b.first);
   EXPECT_NE(a.losses[0], b.losses[0]);
-  // The same points again: without a rate the weights stay, so what differs is dropout.
+  // The same points again: with rate 0 the weights do not change, so only dropout can differ.
   Tensor x(DType::f32, Shape{LineModel::kRows, 1}), y(DType::f32, Shape{LineModel::kRows, 1});
   for (float& v : x.span<float>()) v = 1;
   for (float& v : y.span<float>()) v = 3;

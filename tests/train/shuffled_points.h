@@ -1,6 +1,6 @@
 // tests/train/shuffled_points.h
 //
-// Data in a drawn order and a network with drawn weights and dropout: what a seed decides about a training.
+// Data in random order, and a network with random weights and dropout: everything that a seed determines in a training.
 #pragma once
 
 #include "ridgeline/data/data.h"
@@ -21,7 +21,7 @@ inline data::Dataset shuffled_rows(float slope = 3) {
 }
 inline data::Dataset shuffled_points(float slope = 3) { return shuffled_rows(slope).batch(LineModel::kRows); }
 
-// Drawn weights and dropout between two layers.
+// Random weights, and dropout between two layers.
 inline nn::Network dropping_network() {
   return {.name = "dropping", .loss = [](nn::ModelContext& context) {
             const Value x = context.builder.input("x", {DType::f32, {LineModel::kRows, 1}});

@@ -1,6 +1,6 @@
 // tests/train/small_run.h
 //
-// The run that tests of the loop around the step use: ResNet-20 on random pixels, four images a step.
+// The run for tests of the training loop: ResNet-20 on random pixels, four images per step.
 #pragma once
 
 #include <string>

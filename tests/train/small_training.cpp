@@ -118,7 +118,7 @@ Trained train_small(comm::Communicator* ranks, const Options& options) {
 
 void expect_close(const Trained& some, const Trained& other, double tolerance) {
   ASSERT_EQ(some.values.size(), other.values.size());
-  // Slots hold gradients, which are sums of many terms of both signs.
+  // Slots contain gradients, which are sums of many terms of both signs.
   for (const auto& [name, value] : some.values) {
     const double allowed = name.ends_with("/momentum") ? 10 * tolerance : tolerance;
     EXPECT_LE(distance(value, other.values.at(name)), allowed) << name;

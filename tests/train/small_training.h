@@ -1,6 +1,7 @@
 // tests/train/small_training.h
 //
-// One training of a small network, over ranks in many ways or on one alone: what tests of distributed training compare.
+// A training of a small network on one rank or on several in many ways, for comparison in tests of distributed
+// training.
 #pragma once
 
 #include <map>
@@ -16,7 +17,7 @@ namespace ridgeline::train::small {
 
 inline constexpr std::int64_t kImages = 16, kSide = 12, kClasses = 5, kSteps = 20;
 
-// Convolutions, batch norm where asked for, a pool and two dense layers.
+// Convolutions, optionally batch norm, a pool and two dense layers.
 nn::Network small_network(std::int64_t batch, bool norm, double keep = 1, std::int64_t width = 40);
 
 struct Options {
@@ -29,32 +30,32 @@ struct Options {
   std::string device = "cpu";
   int overflow_at = -1;  // the run in which rank 1 gets values that overflow
   std::int64_t steps = kSteps;
-  std::int64_t parts = 0;   // of the batch of all ranks, whose sums have one order; 0: none
+  std::int64_t parts = 0;   // of the batch of all ranks, whose sums have a fixed order; 0: none
   double keep = 1;          // of dropout
-  std::int64_t width = 40;  // of the dense layer between
+  std::int64_t width = 40;  // of the dense layer in the middle
   PrecisionPolicy precision = {};
   int threads = 1;
   std::string trace = {};                           // file
   int servers = 0;                                  // of the ranks, the last ones, which keep and update parameters
-  std::vector<std::string> server_parameters = {};  // patterns of those; none: all
+  std::vector<std::string> server_parameters = {};  // name patterns of their parameters; none: all
   bool shard = false;                               // slots and updates are split over the ranks
   optim::Optimizer optimizer = optim::Momentum{.momentum = 0.9};
 };
 
 struct Trained {
   std::map<std::string, Tensor> values;
-  std::map<std::string, Tensor> file;        // what a checkpoint holds
-  std::map<std::string, std::size_t> bytes;  // that this rank keeps, by name
+  std::map<std::string, Tensor> file;        // the contents of a checkpoint
+  std::map<std::string, std::size_t> bytes;  // the values that this rank keeps, by name
   std::vector<double> losses;
   comm::Traffic traffic;
 };
 
-// A session of the ranks, which the test's harness owns; of one rank where there are none.
+// A session for the ranks, which the test harness owns; without ranks, for one.
 SessionOptions options_of(comm::Communicator* ranks, const Options& given = {});
 
 Trained train_small(comm::Communicator* ranks, const Options& options);
 
-// Every rank of `n`, the servers among them; all end with the same bits.
+// All `n` ranks, also the servers; all end with the same bits.
 Trained train_over(int n, const Options& options);
 
 void expect_close(const Trained& some, const Trained& other, double tolerance);

@@ -1,4 +1,4 @@
-// Dumps of chosen steps of a run: which steps, which values, and that the run keeps its bits.
+// Dumps of selected steps of a run: which steps, which values, and that the bits of the run do not change.
 #include "ridgeline/train/callback/step_dump.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::string new_folder(const std::string& name) {
   return path;
 }
 
-// As the data of a recipe: who asks gets what is bound.
+// Like the data of a recipe: the caller gets what is bound.
 class KnownFeed : public Feed {
  public:
   explicit KnownFeed(LineModel& line) : line_(line) {}
@@ -37,7 +37,7 @@ class KnownFeed : public Feed {
   LineModel& line_;
 };
 
-// The weight in front of each step.
+// The weight before each step.
 class Weights : public Callback {
  public:
   explicit Weights(LineModel& line) : line_(line) {}
@@ -121,12 +121,12 @@ TEST(StepDump, TellsNumbersInATable) {
   Loop(line.model, feed, {.total_steps = 1}).run({&dump});
   const std::string table = read_file(folder + "/step_0.csv");
   EXPECT_TRUE(table.starts_with("name,op,type,shape,not_finite,least,most,mean,deviation,root_mean_square,where\r\n"));
-  // The weight begins at 0: so does every product.
+  // The weight begins at 0, so every product is 0.
   EXPECT_NE(table.find("\r\ndense,dense,f32,\"[8,1]\",0,0,0,0,0,0,"), std::string::npos) << table;
 }
 
 TEST(StepDump, FindsTheOpThatOverflows) {
-  // The first update takes the weight so far that the square of the second step's error is no f32.
+  // The first update changes the weight so much that the squared error of the second step overflows f32.
   LineModel line({.optimizer = optim::Momentum{.momentum = 0, .nesterov = false},
                   .schedule = optim::Constant{.base = 1e25},
                   .weight_decay = 0});
@@ -141,7 +141,7 @@ TEST(StepDump, FindsTheOpThatOverflows) {
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_NE(lines[0].find("dump of step 1: "), std::string::npos) << lines[0];
   EXPECT_NE(lines[0].find("not finite from mul"), std::string::npos) << lines[0];
-  bool finite = false, other = false;  // what the op reads, and what it makes
+  bool finite = false, other = false;  // the values that the op reads and its results
   for (const NamedTensor& t : file.tensors()) (std::isfinite(t.tensor.at(0)) ? finite : other) = true;
   EXPECT_TRUE(finite && other);
 }
@@ -166,7 +166,7 @@ TEST(StepDump, OfARunChangesNoBitOfIt) {
   EXPECT_EQ(read_file(dumped.checkpoint_path), read_file(plain.checkpoint_path));
   EXPECT_EQ(glob_files(folder + "/step_*").size(), 3u);
   EXPECT_NE(read_file(dumped.log_path).find("dump of step 4: "), std::string::npos);
-  EXPECT_FALSE(SafetensorsFile(folder + "/step_5.safetensors").has("images"));  // output: what ops make
+  EXPECT_FALSE(SafetensorsFile(folder + "/step_5.safetensors").has("images"));  // output: the results of ops
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST(StepTimeline, EachParametersGradientIsFinishedOnce) {
     const StepBench bench = bench_step(recipe, 1);
     EXPECT_EQ(bench.timeline.gradient_bytes(), 269'722 * 4) << "all parameters of ResNet-20";
     EXPECT_GT(bench.timeline.seconds(), 0);
-    // The first layer's gradient is finished last: behind it only updates.
+    // The gradient of the first layer is finished last; after it there are only updates.
     int last = -1, first = -1, updates = 0;
     for (int i = 0; i < static_cast<int>(bench.timeline.parts.size()); ++i) {
       const comm::StepPart& part = bench.timeline.parts[static_cast<std::size_t>(i)];
@@ -76,7 +76,7 @@ TEST(StepTimeline, FilesAreCheckedFieldByField) {
   expect_refusal(head + R"([{"name": "a", "update": false, "ms": 1e10}]})",
                  "'ms' is 10000000000, not from 0 to 1000000000");
   expect_refusal(head + R"([{"name": "a", "update": false, "ms": 1, "gradient_bytes": 1e18}]})", "'gradient_bytes' is");
-  // Together more than a number of 64 bits holds.
+  // Together they exceed 64 bits.
   std::string many = R"({"name": "a", "ms": 2, "gradient_bytes": 9e14, "update": false})";
   many += ", " + many;
   expect_refusal(head + "[" + many + "]}", "gradients of 'timeline' have more than 1000000000000000 bytes");

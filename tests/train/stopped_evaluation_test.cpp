@@ -1,5 +1,5 @@
-// An evaluation in the middle of a run that does not come to its end: no step is lost, and the evaluation is made when
-// the run goes on; one that did is not made twice.
+// A run is stopped during an evaluation: no step is lost, and the evaluation is done after the resume; a completed one
+// is not repeated.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -30,7 +30,7 @@ class StoppedEvaluation : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  // Epochs of 5 steps, each with an evaluation; no checkpoint of its own before the end.
+  // Epochs of 5 steps, each with an evaluation; no other checkpoint before the end.
   Recipe recipe(const std::string& name) const {
     Recipe r;
     r.data_dir = root_ + "/images";
@@ -73,7 +73,7 @@ TEST_F(StoppedEvaluation, ABadImageInItLosesNoStepAndTheEvaluationIsMadeUpFor) {
   write_file_atomically(victim, image.substr(0, image.size() / 2));
   EXPECT_THROW(train(stopped), Error);
   EXPECT_EQ(saved_steps(stopped), (std::vector<std::int64_t>{5}));
-  EXPECT_THROW(train(stopped), Error);  // the evaluation is still due, and still cannot be made
+  EXPECT_THROW(train(stopped), Error);  // the evaluation is still due, and still impossible
   EXPECT_TRUE(evaluations(stopped).empty());
   write_file_atomically(victim, image);
   train(stopped);
@@ -111,7 +111,7 @@ TEST_F(StoppedEvaluation, ARunThatStoppedEarlyStaysStoppedAndOneMadeUpForCounts)
   Recipe still = recipe("early");
   still.model = "linear";
   still.image_size = 16;
-  still.lr = 0;  // so that no evaluation is better than the first
+  still.lr = 0;  // so that no evaluation is better than the first one
   still.max_epochs = 4;
   still.early_stopping = 1;
   EXPECT_EQ(train(still).step, 10);
@@ -124,7 +124,7 @@ TEST_F(StoppedEvaluation, ARunThatStoppedEarlyStaysStoppedAndOneMadeUpForCounts)
   EXPECT_EQ(evaluations(still).size(), 1u);
   EXPECT_EQ(train(still).step, 10);
   EXPECT_EQ(evaluations(still).size(), 2u);
-  still.early_stopping = 2;  // more patience
+  still.early_stopping = 2;  // a larger early_stopping
   EXPECT_EQ(train(still).step, 15);
 }
 
@@ -135,10 +135,10 @@ TEST_F(StoppedEvaluation, OneThatCameToItsEndIsNotMadeTwice) {
   EXPECT_EQ(evaluations(half).size(), 1u);
   const TrainingResult again = train(half);
   EXPECT_EQ(evaluations(half).size(), 1u);
-  ASSERT_TRUE(again.evaluation.has_value());  // told all the same
+  ASSERT_TRUE(again.evaluation.has_value());  // reported in any case
   EXPECT_EQ(again.evaluation->rows, 40);
   EXPECT_EQ(again.evaluation->top_1, std::get<1>(evaluations(half)[0]));
-  train(recipe("done"));  // the rest
+  train(recipe("done"));  // the remaining steps
   EXPECT_EQ(evaluations(half).size(), 2u);
 }
 
@@ -152,7 +152,7 @@ TEST_F(StoppedEvaluation, ABadTrainingImageLosesNoStepEither) {
   }();
   train(undisturbed);
   const std::string whole = read_file(undisturbed.log_dir + "/model.ckpt-10.safetensors");
-  // Some image that the first batch does not hold.
+  // An image that is not in the first batch.
   for (const auto& file : fs::directory_iterator(r.data_dir + "/train/circle")) {
     const std::string image = read_file(file.path().string());
     write_file_atomically(file.path().string(), image.substr(0, image.size() / 2));

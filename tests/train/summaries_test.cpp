@@ -1,4 +1,4 @@
-// What the event file holds beside scalars, and that nothing of it changes the run.
+// The event file's contents in addition to scalars, and that writing them does not change the run.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -83,7 +83,7 @@ TEST(Summaries, HoldHistogramsPicturesAndTheGraphAndChangeNoBit) {
   const std::size_t weights = std::count_if(seen.histograms.begin(), seen.histograms.end(),
                                             [](const auto& tag) { return tag.first.starts_with("weights/"); });
   EXPECT_GT(weights, 50u);
-  EXPECT_EQ(seen.histograms.size(), 2 * weights);  // a gradient for each
+  EXPECT_EQ(seen.histograms.size(), 2 * weights);  // one gradient each
   for (const auto& [tag, times] : seen.histograms) EXPECT_EQ(times, 3) << tag;
   EXPECT_EQ(seen.counts.at("weights/linear.weight"), 640);
   EXPECT_EQ(seen.counts.at("gradients/linear.weight"), 640);

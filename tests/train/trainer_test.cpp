@@ -1,4 +1,4 @@
-// What a run writes: the recipe's lines, numbers that agree with each other, metrics that say the same.
+// The output of a run: the log lines, consistent numbers, and equal metrics.
 #include "ridgeline/train/recipe/trainer.h"
 
 #include <gtest/gtest.h>
@@ -116,12 +116,12 @@ TEST(Trainer, ATraceThatCannotBeWrittenIsSaidBeforeTheRunStarts) {
     EXPECT_TRUE(message.starts_with("cannot ")) << message;
     EXPECT_TRUE(list_checkpoints(log_dir).empty());
   }
-  recipe.trace = log_dir + "/trace.json";  // in a folder that the run makes
+  recipe.trace = log_dir + "/trace.json";  // in a folder that the run creates
   train(recipe);
   const std::string trace = read_file(recipe.trace);
   for (const char* part : {"traceEvents", "\"compute\"", "\"kernel\":\"", " GFLOP of "})
     EXPECT_NE(trace.find(part), std::string::npos) << part;
-  EXPECT_EQ(glob_files(log_dir + "/.trace*").size(), 0u);  // nothing is left of the trial
+  EXPECT_EQ(glob_files(log_dir + "/.trace*").size(), 0u);  // no files of the write test are left
   fs::remove_all(log_dir);
 }
 

@@ -1,4 +1,4 @@
-// The lines that people and scripts read.
+// The log lines that people and scripts read.
 #include "ridgeline/train/training_log.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(TrainingLog, DurationsAreWrittenForPeople) {
   EXPECT_EQ(duration_text(2 * 86400 + 4 * 3600 + 59), "2 d 4 h");
 }
 
-// A run whose rest takes longer than two minutes is told once how long.
+// A run with more than two minutes left reports the remaining time once.
 TEST(TrainingLog, LongRunsAreToldHowLongTheyWillTake) {
   const std::string path = testing::temporary_directory() + "/estimate.log";
   TrainingLog log(path);

@@ -1,4 +1,4 @@
-// The timeline of a training on files: data workers and the step have lanes of their own, and work at the same time.
+// The trace of a training on files: data workers and the step have separate lanes and run at the same time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Span {
   double begin, end;  // microseconds
 };
 
-// The spans of each lane that has a name.
+// The spans of each lane with a name.
 std::map<std::string, std::vector<Span>> lanes_of(const std::string& path) {
   const auto events = nlohmann::json::parse(read_file(path)).at("traceEvents");
   std::map<int, std::string> names;

@@ -25,7 +25,7 @@ bool is_temporary_checkpoint(const std::string& name) {
   return name.starts_with(".") && name.find("model.ckpt") != std::string::npos;
 }
 
-// The changes of files in a directory, one after the other.
+// Reads the file changes in a directory one by one.
 class Watch {
  public:
   explicit Watch(const std::string& directory) : fd_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
@@ -37,7 +37,7 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // The name of the file of the next change; nullopt: none for a while.
+  // The file name of the next change; nullopt if none comes for a while.
   std::optional<std::string> next() {
     if (at_ >= size_) {
       pollfd ready{fd_, POLLIN, 0};
@@ -94,7 +94,7 @@ ProcessEnd run_and_stop(const std::vector<std::string>& words, const std::string
     if (stop.place != Place::anywhere && !end.in_training) continue;
     if (stop.place == Place::saving && !is_temporary_checkpoint(*name)) continue;
     if (left-- > 0) continue;
-    if (stop.place == Place::saving && !fs::exists(directory + "/" + *name)) continue;  // over before we saw it
+    if (stop.place == Place::saving && !fs::exists(directory + "/" + *name)) continue;  // ended before we noticed it
     ::kill(pid, stop.signal);
     sent = true;
   }

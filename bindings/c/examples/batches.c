@@ -1,11 +1,11 @@
 /*
- * Runs a pipeline that is given as JSON, and can stop and go on.
+ * Runs a pipeline given as JSON; it can stop and resume.
  *
  *     batches PIPELINE.json [STATE.json [BATCHES]]
  *
- * Prints every batch: its columns once, then the labels and the mean of the image. With STATE.json it goes on where the
- * file says, if it is there, and leaves its position in it; BATCHES says after how many to stop. Where the JSON comes
- * from: `ridgeline dataset export`, or Dataset.to_json() in Python.
+ * Prints the columns, then the labels and the mean pixel of every batch. With STATE.json it resumes from that file, if
+ * it exists, and saves its position there; it stops after BATCHES batches. The JSON comes from
+ * `ridgeline dataset export-json`, or from Dataset.to_json() in Python.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void print_columns(ridgeline_batch* batch, const ridgeline_batch_info* in
   }
 }
 
-/* Over the samples, not the padding. */
+/* The mean over samples, without padding. */
 static double mean_of(const ridgeline_column* image, const ridgeline_batch_info* info) {
   const int64_t count = image->rank > 0 && image->shape[0] > 0 ? image->strides[0] * info->samples : 0;
   double sum = 0;

@@ -1,9 +1,9 @@
 /*
- * Names what images show, by a model file that `ridgeline export` wrote.
+ * Classifies images with a model file that `ridgeline export` wrote.
  *
  *     classify MODEL.rdgm IMAGE...
  *
- * Prints for every image its file, the most probable class and the probability, by tabs.
+ * Prints for every image its file, the most probable class and the probability, separated by tabs.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -38,7 +38,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(what, ErrorKind::usage); }
 
-// The fields that the caller's header has; the rest keeps its defaults.
+// Reads only the fields that the caller's header has; the others keep their defaults.
 ridgeline_model_options completed(const ridgeline_model_options* given) {
   ridgeline_model_options options;
   ridgeline_model_options_init(&options);

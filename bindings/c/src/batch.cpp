@@ -25,7 +25,7 @@ HeldColumns::HeldColumns(std::shared_ptr<bindings::HeldBatch> held) : batch(std:
 
 std::size_t HeldColumns::place(const char* name) const {
   require(name, "name");
-  (void)batch->column(std::string(name));  // the Error that names the columns
+  (void)batch->column(std::string(name));  // throws the Error that lists the columns
   std::size_t i = 0;
   while (batch->schema()[i].name != name) ++i;
   return i;
@@ -52,7 +52,7 @@ ridgeline_column column_of(const HeldColumns& held, std::size_t i) {
           .rank = static_cast<std::int32_t>(held.shapes[i].size()),
           .shape = held.shapes[i].data(),
           .strides = bytes ? nullptr : held.strides[i].data(),
-          .data = bytes ? nullptr : const_cast<void*>(tensor.raw()),  // NOLINT: the batch is the caller's
+          .data = bytes ? nullptr : const_cast<void*>(tensor.raw()),  // NOLINT: the caller owns the batch
           .bytes = bytes ? 0 : tensor.byte_size()};
 }
 

@@ -1,6 +1,6 @@
 // bindings/c/src/columns.h
 //
-// A batch as C sees it: the batch itself, and what its column structs point to.
+// A batch and the shapes and strides to which its column structs point.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace ridgeline::c {
 
 struct HeldColumns {
   explicit HeldColumns(std::shared_ptr<bindings::HeldBatch> held);
-  // Place of the column; a usage Error where there is none.
+  // Index of the column; a usage Error if it does not exist.
   std::size_t place(const char* name) const;
 
   std::shared_ptr<bindings::HeldBatch> batch;
-  std::vector<std::vector<std::int64_t>> shapes, strides;  // one a column; strides in elements
+  std::vector<std::vector<std::int64_t>> shapes, strides;  // one per column; strides in elements
 };
 
 }  // namespace ridgeline::c

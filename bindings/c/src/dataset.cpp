@@ -1,4 +1,4 @@
-// Graphs, and what the library tells of itself.
+// Datasets, and functions about the library itself.
 #include <string>
 #include <vector>
 
@@ -21,7 +21,7 @@ using ridgeline::c::require;
 using ridgeline::data::Dataset;
 using Datasets = ridgeline::c::Handles<Dataset>;
 
-// The header's numbers are the engine's.
+// The constants of the header are those of the engine.
 static_assert(RIDGELINE_F64 == static_cast<int>(DType::f64) && RIDGELINE_F32 == static_cast<int>(DType::f32) &&
               RIDGELINE_BF16 == static_cast<int>(DType::bf16) && RIDGELINE_F16 == static_cast<int>(DType::f16) &&
               RIDGELINE_U8 == static_cast<int>(DType::u8) && RIDGELINE_I32 == static_cast<int>(DType::i32) &&
@@ -33,8 +33,7 @@ namespace {
 
 bool is_dtype(ridgeline_dtype dtype) { return dtype >= RIDGELINE_F64 && dtype <= RIDGELINE_BYTES; }
 
-// What is wrong with a graph is the caller's mistake, whatever kind of Error it is; except for a server that cannot be
-// reached.
+// Every Error of a graph is a usage Error for the caller, except for a server that cannot be reached.
 template <class F>
 auto of_graph(F&& f) {
   try {

@@ -44,7 +44,7 @@ DlManaged* managed_tensor(std::shared_ptr<HeldColumns> held, std::size_t i, bool
     strides = {strides[0], strides[3], strides[1], strides[2]};
   }
   auto context = std::make_unique<Context>(Context{{}, std::move(held), std::move(shape), std::move(strides)});
-  void* memory = const_cast<void*>(column.raw());  // NOLINT: the batch is the caller's
+  void* memory = const_cast<void*>(column.raw());  // NOLINT: the caller owns the batch
   context->managed.tensor = {memory,
                              {1, 0},
                              static_cast<std::int32_t>(context->shape.size()),

@@ -1,7 +1,7 @@
 // bindings/c/src/dlpack.h
 //
-// The structs of DLPack as its specification lays them out in memory (version 0: without the version in front), and a
-// column in that form.
+// The structs of DLPack with the memory layout of its specification (version 0, which has no version field), and the
+// conversion of a column.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace ridgeline::c {
 
 struct DlDevice {
-  std::int32_t type;  // 1: the processor's memory
+  std::int32_t type;  // 1: CPU memory
   std::int32_t id;
 };
 struct DlType {
@@ -35,8 +35,8 @@ struct DlManaged {
   void (*deleter)(DlManaged*);
 };
 
-// Column `i`, holding the batch until its deleter is called. A usage Error for byte strings, and for channels_first
-// where the column is not [N,H,W,C].
+// Column `i` as a tensor that keeps the batch alive until its deleter is called. A usage Error for byte strings, and
+// for channels_first if the column is not [N,H,W,C].
 DlManaged* managed_tensor(std::shared_ptr<HeldColumns> held, std::size_t i, bool channels_first);
 
 }  // namespace ridgeline::c

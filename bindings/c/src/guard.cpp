@@ -15,7 +15,7 @@ ridgeline_status failed(const char* function, const char* what, ridgeline_status
   try {
     last_text = std::string(function) + ": " + what;
   } catch (...) {
-    last_text.clear();  // no memory for the text
+    last_text.clear();  // no memory for the message
   }
   return status;
 }

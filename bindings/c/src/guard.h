@@ -1,6 +1,6 @@
 // bindings/c/src/guard.h
 //
-// The border to C: no exception leaves, every failure becomes a status and the thread's last error.
+// The boundary to C: turns every exception into a status and the thread's last error.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace ridgeline::c {
 
-// Runs the body of `function`; its status, or that of what it threw.
+// Runs the body of the C function `function`; returns its status, or the status of the exception that it threw.
 ridgeline_status guarded(const char* function, FunctionRef<ridgeline_status()> body) noexcept;
 
-// Of this thread; "" if no call failed.
+// The last error of this thread; "" if no call has failed.
 const char* last_error() noexcept;
 
-// An argument that must be there; a usage Error names it.
+// A usage Error that names the argument if it is null.
 void require(const void* argument, const char* name);
-// As the header says about texts.
+// Returns a string as ridgeline_data.h describes it.
 void put_text(const std::string& text, char* buffer, size_t capacity, size_t* size);
 
 }  // namespace ridgeline::c

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uintptr_t kTagBits = 3;
 constexpr std::uintptr_t kTagMask = (1 << kTagBits) - 1;
 
-// Handles begin beyond the first page and stay far below where memory is mapped.
+// Handles begin after the first page and stay far below any mapped memory.
 std::atomic<std::uintptr_t> counter{std::uintptr_t{1} << 12};
 
 const char* name_of_tag(std::uintptr_t tag) {

@@ -1,8 +1,8 @@
 // bindings/c/src/handles.h
 //
-// Handles of the C interface: numbers in the form of pointers, never given twice in a process, so that a stale one is
-// noticed. The table owns the objects; a call that uses one keeps it alive until it returns, whoever frees it
-// meanwhile.
+// Handles of the C interface: numbers cast to pointers. A process never uses a number twice, so a stale handle is
+// detected. The table owns the objects; a call keeps its object alive until it returns, even if another thread frees
+// the handle meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ class Run;
 
 namespace ridgeline::c {
 
-// A batch as C sees it: extents and strides of every column, made once.
+// A batch with the shapes and strides of its columns, computed once.
 struct HeldColumns;
-// A predictor whose callers take turns.
+// A predictor and the mutex that serialises its callers.
 struct HeldModel;
 
-// What a handle stands for, and what it is called.
+// The object of a handle, and the name of its kind.
 template <class T>
 struct Kind;
 template <>
@@ -51,14 +51,14 @@ struct Kind<HeldModel> {
   static constexpr const char* name = "model";
 };
 
-// Why a handle is none of this kind.
+// The message for a handle that is not of this kind.
 [[noreturn]] void refuse_handle(std::uintptr_t handle, std::uintptr_t tag, const char* name);
 std::uintptr_t next_handle(std::uintptr_t tag);
 
 template <class T>
 class Handles {
  public:
-  // Never destroyed: other threads may still call while the process ends.
+  // Never destroyed, since other threads may still call during process exit.
   static Handles& table() {
     static auto* table = new Handles;
     return *table;
@@ -77,7 +77,7 @@ class Handles {
     }
     refuse_handle(handle, Kind<T>::tag, Kind<T>::name);
   }
-  // The object's end, unless a call is using it.
+  // Destroys the object, or leaves that to the last call that uses it.
   std::shared_ptr<T> take(const void* pointer) {
     const auto handle = reinterpret_cast<std::uintptr_t>(pointer);
     {

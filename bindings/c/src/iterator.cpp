@@ -1,4 +1,4 @@
-// Runs.
+// Iterators.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -34,7 +34,7 @@ using Batches = ridgeline::c::Handles<HeldColumns>;
 
 namespace {
 
-// Memory of the caller's.
+// Allocates through the caller's functions.
 class CallersMemory : public data::BatchAllocator {
  public:
   explicit CallersMemory(const ridgeline_options& o)
@@ -64,7 +64,7 @@ bool flag(std::int32_t value, const char* name) {
   return value == 1;
 }
 
-// The size of the struct in the first header.
+// The size of the struct in the first version of the header.
 constexpr std::size_t kLeastOptions = offsetof(ridgeline_options, memory_user) + sizeof(void*);
 
 ridgeline_options defaults(std::size_t size) {
@@ -78,7 +78,7 @@ ridgeline_options defaults(std::size_t size) {
   return options;
 }
 
-// Of this or an older header: fields that the caller's struct lacks keep their defaults.
+// Reads a struct of this or an older header: fields that it lacks keep their defaults.
 ridgeline_options complete(const ridgeline_options* given) {
   ridgeline_options options = defaults(sizeof options);
   if (!given) return options;
@@ -92,7 +92,7 @@ ridgeline_options complete(const ridgeline_options* given) {
   return options;
 }
 
-// What a setting gets from JSON; nullopt: nothing that any setting holds.
+// The value of a setting from JSON; nullopt: of a type that no setting has.
 std::optional<data::Value> value_of(const nlohmann::json& given) {
   if (given.is_boolean()) return given.get<bool>();
   if (given.is_number_integer()) return given.get<std::int64_t>();
@@ -158,7 +158,7 @@ std::string stats_json(const data::RunStats& stats) {
   return all.dump();
 }
 
-// f(data::Iterator&) of a handle.
+// Calls f(data::Iterator&) with the iterator of a handle.
 template <class F>
 ridgeline_status of_run(const char* function, ridgeline_iterator* iterator, F&& f) {
   return guarded(function, [&] {
@@ -214,7 +214,7 @@ ridgeline_status ridgeline_iterator_create(ridgeline_dataset* dataset, const rid
 
 ridgeline_status ridgeline_iterator_free(ridgeline_iterator* iterator) {
   return guarded("ridgeline_iterator_free", [&] {
-    Runs::table().take(iterator)->close();  // calls of other threads end first
+    Runs::table().take(iterator)->close();  // waits for calls of other threads
     return RIDGELINE_OK;
   });
 }
@@ -223,7 +223,7 @@ ridgeline_status ridgeline_iterator_next(ridgeline_iterator* iterator, int64_t t
   return guarded("ridgeline_iterator_next", [&] {
     using Clock = std::chrono::steady_clock;
     using std::chrono::milliseconds;
-    constexpr milliseconds kSlice{100};  // between two looks at whether the iterator was freed
+    constexpr milliseconds kSlice{100};  // between two checks whether the iterator was freed
     require(batch, "the result");
     const Clock::time_point begin = Clock::now();
     while (true) {

@@ -8,7 +8,7 @@ import ridgeline.IteratorSettings;
 import ridgeline.RidgelineException;
 
 /**
- * Runs a pipeline that {@code ridgeline dataset export-json} wrote, for two epochs:
+ * Runs two epochs of a pipeline that {@code ridgeline dataset export-json} wrote:
  *
  * <pre>java -cp ridgeline.jar -Djava.library.path=FOLDER Batches.java PIPELINE.json</pre>
  *

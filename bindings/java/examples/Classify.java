@@ -5,11 +5,11 @@ import ridgeline.Predictions;
 import ridgeline.RidgelineException;
 
 /**
- * Names what images show, by a model file that {@code ridgeline export} wrote:
+ * Classifies images with a model file that {@code ridgeline export} wrote:
  *
  * <pre>java -cp ridgeline.jar -Djava.library.path=FOLDER Classify.java MODEL.rdgm IMAGE...</pre>
  *
- * Prints for every image its file, the most probable class and the probability, by tabs.
+ * Prints for every image its file, the most probable class and the probability, separated by tabs.
  */
 public final class Classify {
   public static void main(String[] words) throws Exception {

@@ -7,7 +7,7 @@ namespace ridgeline::java {
 void fail(JNIEnv* env, ridgeline_status status, const char* words) {
   if (env->ExceptionCheck()) return;
   jclass type = env->FindClass("ridgeline/RidgelineException");
-  if (!type) return;  // and Java's own exception is pending
+  if (!type) return;  // Java's own exception is pending
   jmethodID made = env->GetMethodID(type, "<init>", "(I[B)V");
   jbyteArray text = made ? array_of(env, words, std::strlen(words)) : nullptr;
   if (!text) return;

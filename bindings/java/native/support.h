@@ -1,7 +1,7 @@
 // bindings/java/native/support.h
 //
-// What the two native libraries share: arrays and texts on their way between Java and C, failures as exceptions.
-// Functions that say "pending" leave a Java exception in `env`, and the caller returns at once.
+// Shared by the two native libraries: conversion of arrays and texts between Java and C, and of failures to exceptions.
+// After a function that leaves a Java exception pending in `env`, the caller must return at once.
 #pragma once
 
 #include <jni.h>
@@ -16,14 +16,14 @@
 
 namespace ridgeline::java {
 
-// A RidgelineException is pending afterwards; `words` are UTF-8.
+// Leaves a RidgelineException pending; `words` is its message in UTF-8.
 void fail(JNIEnv* env, ridgeline_status status, const char* words);
-// The words of this thread's last failure: each of the two libraries defines it by its C interface.
+// The message of this thread's last failure. Each of the two libraries defines it with its C interface.
 const char* last_error();
-// False, with a RidgelineException pending, where `status` of a call just made is a failure.
+// False, with a RidgelineException pending, if `status`, of the call just made, is a failure.
 bool good(JNIEnv* env, ridgeline_status status);
 
-// Runs `body`; where C++ has no memory, which must not reach Java's frames, a RidgelineException is pending.
+// Runs `body`. std::bad_alloc, which must not reach Java, becomes a pending RidgelineException.
 template <class Body>
 void without_exceptions(JNIEnv* env, Body body) {
   try {
@@ -33,7 +33,7 @@ void without_exceptions(JNIEnv* env, Body body) {
   }
 }
 
-// A handle of the C interface as Java keeps it.
+// A handle of the C interface, from the number that Java stores.
 template <class T>
 T* handle_of(jlong value) {
   return reinterpret_cast<T*>(static_cast<std::intptr_t>(value));
@@ -43,15 +43,15 @@ jlong number_of(T* handle) {
   return static_cast<jlong>(reinterpret_cast<std::intptr_t>(handle));
 }
 
-// The bytes of an array; empty, with an exception pending, where there is no memory. Java's texts end with a zero
-// (Text.toC), so that c_str() is theirs.
+// The bytes of an array; empty, with an exception pending, if there is no memory. Texts from Java end with a zero
+// (Text.toC), so c_str() is the text.
 std::string bytes_of(JNIEnv* env, jbyteArray array);
-// null, with an exception pending, where Java has no memory.
+// Null, with an exception pending, if Java has no memory.
 jbyteArray array_of(JNIEnv* env, const char* bytes, std::size_t size);
 jlongArray array_of(JNIEnv* env, const std::vector<jlong>& numbers);
 
-// What `put(buffer, capacity, &size)` writes as the C interface writes texts. A text may grow between the two calls
-// (statistics of a run that goes on), so it gets room for that, and further tries.
+// The text that `put(buffer, capacity, &size)` writes, a call as in the C interface. A text may grow between two calls
+// (statistics of a running iterator), so the buffer has some extra room, and the call is repeated if needed.
 template <class Put>
 jbyteArray text_of(JNIEnv* env, Put put) {
   std::size_t size = 0;
@@ -61,7 +61,7 @@ jbyteArray text_of(JNIEnv* env, Put put) {
     const std::size_t room = text.size();
     status = put(text.data(), room, &size);
     if (status == RIDGELINE_OK) return array_of(env, text.data(), size);
-    if (size < room) break;  // it failed for another reason
+    if (size < room) break;  // failed for another reason
     status = RIDGELINE_OK;
   }
   fail(env, status == RIDGELINE_OK ? RIDGELINE_INTERNAL : status, last_error());

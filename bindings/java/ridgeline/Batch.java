@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** One batch, lent by its run: {@link #close} gives the memory back. */
+/** One batch, lent by its iterator: {@link #close} returns the memory. */
 public final class Batch implements AutoCloseable {
   private final Handle handle;
   private final long[] numbers;
@@ -28,17 +28,17 @@ public final class Batch implements AutoCloseable {
     return numbers[NativeData.ROWS];
   }
 
-  /** Rows that belong to samples, which come first: fewer than {@link #rows} only with the setting pad_last. */
+  /** The number of rows that are samples; they come first. Less than {@link #rows} only with the setting pad_last. */
   public long samples() {
     return numbers[NativeData.SAMPLES];
   }
 
-  /** From 0. */
+  /** The number of the epoch, from 0. */
   public long epoch() {
     return numbers[NativeData.EPOCH];
   }
 
-  /** In its epoch, from 0. */
+  /** The number of the batch in its epoch, from 0. */
   public long index() {
     return numbers[NativeData.INDEX];
   }
@@ -47,12 +47,12 @@ public final class Batch implements AutoCloseable {
     return numbers[NativeData.LAST_OF_EPOCH] != 0;
   }
 
-  /** Whether this is a copy, because many batches are kept. */
+  /** Whether this is a copy, which is made when the caller holds many batches. */
   public boolean copied() {
     return numbers[NativeData.COPIED] != 0;
   }
 
-  /** Which records of the source these are, one a sample. */
+  /** The record numbers in the source, one for each sample. */
   public long[] records() {
     return NativeData.batchRecords(handle.get());
   }
@@ -61,7 +61,7 @@ public final class Batch implements AutoCloseable {
     return columns;
   }
 
-  /** By its name: image, label, mask, ... */
+  /** A column by its name: image, label, mask, ... */
   public Column column(String name) {
     final StringBuilder names = new StringBuilder();
     for (Column column : columns) {

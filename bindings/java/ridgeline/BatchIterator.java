@@ -6,8 +6,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
 /**
- * A run over a dataset: batches in an order and with contents that do not depend on threads. Any thread may call; calls
- * take turns.
+ * An iterator over the batches of a dataset. Order and contents of batches do not depend on the number of threads. Any
+ * thread may call; calls are serialised.
  *
  * <pre>{@code
  * try (BatchIterator batches = dataset.iterate()) {
@@ -31,14 +31,14 @@ public final class BatchIterator implements AutoCloseable {
     return batch(NativeData.nextBatch(handle.get(), -1));
   }
 
-  /** The same, and an exception where no batch comes in time; the next call waits for the same batch. */
+  /** The same with a timeout: an exception if no batch comes in time; the next call waits for the same batch. */
   public Batch next(Duration longest) throws TimeoutException {
     final long batch = NativeData.nextBatch(handle.get(), Math.max(0, longest.toMillis()));
     if (batch == NativeData.NO_BATCH_IN_TIME) throw new TimeoutException("no batch within " + longest);
     return batch(batch);
   }
 
-  /** Every batch that is left, each closed after {@code consumer} has returned. */
+  /** Calls {@code consumer} with every remaining batch and closes the batch afterwards. */
   public void forEachRemaining(Consumer<? super Batch> consumer) {
     for (Batch batch; (batch = next()) != null; ) {
       try (Batch lent = batch) {
@@ -47,17 +47,17 @@ public final class BatchIterator implements AutoCloseable {
     }
   }
 
-  /** Where the caller stands after the batches that it got, as JSON for {@link IteratorSettings#start}. */
+  /** The position after the batches that the caller has got, as JSON for {@link IteratorSettings#start}. */
   public String state() {
     return Text.fromC(NativeData.iteratorState(handle.get()));
   }
 
-  /** Goes on from there; an exception if the state belongs to another graph, seed or data. */
+  /** Continues from the state; an exception if it is of another graph, seed or data. */
   public void restore(String state) {
     NativeData.restoreIterator(handle.get(), Text.toC(state, "state"));
   }
 
-  /** The state in a file, written whole or not at all. */
+  /** Writes the state to a file, atomically. */
   public void save(Path path) {
     NativeData.saveIterator(handle.get(), Text.toC(path.toString(), "path"));
   }
@@ -70,7 +70,7 @@ public final class BatchIterator implements AutoCloseable {
     return NativeData.batchesPerEpoch(handle.get());
   }
 
-  /** Where the time of the run went, as JSON; "advice" says in words what to do where the caller waited. */
+  /** Time statistics of the run as JSON; "advice" is a text about what to change if the caller had to wait. */
   public String statistics() {
     return Text.fromC(NativeData.iteratorStatistics(handle.get()));
   }

@@ -3,7 +3,7 @@ package ridgeline;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** One column of a batch: elements of one type, row by row without gaps. */
+/** One column of a batch: elements of one type, contiguous in row-major order. */
 public final class Column {
   private final String name;
   private final DType dtype;
@@ -27,14 +27,14 @@ public final class Column {
     return dtype;
   }
 
-  /** The batch's rows in front. */
+  /** The shape; its first extent is the number of rows. */
   public long[] shape() {
     return shape.clone();
   }
 
   /**
-   * The batch's own memory in the machine's byte order, without a copy; it may be written to. It must not be used after
-   * the batch was closed, since the workers write the next batch there. Null for byte strings.
+   * The memory of the batch in the machine's byte order, not a copy; it may be modified. It must not be used after the
+   * batch was closed, since the workers write another batch there. Null for byte strings.
    */
   public ByteBuffer buffer() {
     batch.get();

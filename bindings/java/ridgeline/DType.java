@@ -19,7 +19,7 @@ public enum DType {
     this.size = size;
   }
 
-  /** Bytes of one element; 0 of byte strings. */
+  /** The size of an element in bytes; 0 for byte strings. */
   public int size() {
     return size;
   }

@@ -4,12 +4,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A pipeline: a graph of sources and transforms, nothing that runs. It comes as the JSON of {@code ridgeline dataset
- * export-json}, Python's {@code Dataset.to_json()} or C++, and is the same graph with the same samples here. Any thread
- * may use it.
+ * A pipeline: a graph of sources and transforms, which {@link #iterate} runs. It is read from the JSON of {@code
+ * ridgeline dataset export-json}, Python's {@code Dataset.to_json()} or C++ and gives the same samples as there. Any
+ * thread may use it.
  */
 public final class Dataset implements AutoCloseable {
-  /** What {@link #size} and {@link #samples} say where there is no end, and where the graph cannot tell. */
+  /** Results of {@link #size} and {@link #samples} for an endless dataset, and if the graph does not know. */
   public static final long FOREVER = -1, UNKNOWN = -2;
 
   private final Handle handle;
@@ -22,7 +22,7 @@ public final class Dataset implements AutoCloseable {
     return new Dataset(NativeData.datasetFromJson(Text.toC(json, "json")));
   }
 
-  /** All nodes and transforms with their arguments: what the JSON may say. */
+  /** A reference of all nodes and transforms that the JSON may contain, with their arguments. */
   public static String referencePage() {
     return Text.fromC(NativeData.referencePage());
   }
@@ -31,12 +31,12 @@ public final class Dataset implements AutoCloseable {
     return Text.fromC(NativeData.datasetToJson(handle.get()));
   }
 
-  /** Of what the JSON says, apart from tuning, the seed and where files lie. */
+  /** A hash of the JSON without performance hints, the seed and file locations. */
   public long hash() {
     return NativeData.datasetHash(handle.get());
   }
 
-  /** Batches of an epoch (rows, where the graph does not end in batches). Opens the source's files the first time. */
+  /** Batches per epoch (rows, if the graph does not batch). The first call opens the source's files. */
   public long size() {
     return NativeData.datasetSize(handle.get());
   }
@@ -45,7 +45,7 @@ public final class Dataset implements AutoCloseable {
     return NativeData.datasetSamples(handle.get());
   }
 
-  /** One more than the greatest label. */
+  /** The largest label plus one. */
   public long classes() {
     return NativeData.datasetClasses(handle.get());
   }
@@ -54,14 +54,14 @@ public final class Dataset implements AutoCloseable {
     return Text.fromC(NativeData.datasetClassName(handle.get(), label));
   }
 
-  /** In the order of the labels. */
+  /** Class names in the order of the labels. */
   public List<String> classNames() {
     final List<String> names = new ArrayList<>();
     for (long label = 0, classes = classes(); label < classes; ++label) names.add(className(label));
     return names;
   }
 
-  /** A run of one epoch with the graph's own settings. */
+  /** An iterator over one epoch with the settings of the graph. */
   public BatchIterator iterate() {
     return iterate(new IteratorSettings());
   }

@@ -4,8 +4,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongConsumer;
 
 /**
- * A handle of the C interface, freed once. Handles are never given twice, so one that another thread frees during a call
- * is an error of that call and no crash.
+ * A handle of the C interface, freed once. Handle values are never reused, so if another thread frees one during a
+ * call, that call fails and does not crash.
  */
 final class Handle implements AutoCloseable {
   private final AtomicLong value;

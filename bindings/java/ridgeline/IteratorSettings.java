@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Settings of a run by their names: workers, epochs, seed, pull, pad_last, start, bad_samples, and the others that {@link
- * #known} tells with their defaults. The engine checks names and values when the run is made.
+ * Settings of an iterator by name: workers, epochs, seed, pull, pad_last, start, bad_samples, and others that {@link
+ * #known} lists. The engine checks names and values when the iterator is created.
  */
 public final class IteratorSettings {
   private final Map<String, String> values = new LinkedHashMap<>();
@@ -38,7 +38,7 @@ public final class IteratorSettings {
     return this;
   }
 
-  /** From where {@link BatchIterator#state} stood. */
+  /** Resumes from a {@link BatchIterator#state}. */
   public IteratorSettings start(String state) {
     return set("start", state);
   }

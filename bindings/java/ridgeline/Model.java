@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A model file ({@code ridgeline export}) that predicts. Any thread may call; calls on one model take turns.
+ * A model that predicts, from a file of {@code ridgeline export}. Any thread may call; calls are serialised.
  *
  * <pre>{@code
  * try (Model model = Model.load(Path.of("mine.rdgm"))) {
@@ -30,17 +30,17 @@ public final class Model implements AutoCloseable {
     }
   }
 
-  /** With the batch size of the file and a thread for each core. The file may be removed afterwards. */
+  /** Loads with the batch size of the file and one thread per core. The file may be removed afterwards. */
   public static Model load(Path path) {
     return load(path, 0, 0);
   }
 
-  /** {@code batchSize}: rows of one run, 0: as the file has them. {@code threads}: 0: the cores that may be used. */
+  /** {@code batchSize}: rows computed at once; 0: that of the file. {@code threads}: 0: one per usable core. */
   public static Model load(Path path, long batchSize, int threads) {
     return new Model(NativeInfer.loadModel(Text.toC(path.toString(), "path"), batchSize, threads));
   }
 
-  /** Rows of one run; any number may be given. */
+  /** Rows computed at once; predictions may be given any number. */
   public long batchSize() {
     return numbers[NativeInfer.BATCH_SIZE];
   }
@@ -61,17 +61,17 @@ public final class Model implements AutoCloseable {
     return (int) numbers[NativeInfer.CLASSES];
   }
 
-  /** Of tensors: {@link DType#U8} pixels, or {@link DType#F32} that are normalised. */
+  /** The type of input tensors: {@link DType#U8} pixels, or {@link DType#F32}, normalised. */
   public DType dtype() {
     return DType.values()[(int) numbers[NativeInfer.DTYPE]];
   }
 
-  /** Whether the file has the preprocessing that {@link #predictEncoded} needs. */
+  /** Whether the file contains the preprocessing that {@link #predictEncoded} needs. */
   public boolean takesEncoded() {
     return numbers[NativeInfer.ENCODED] != 0;
   }
 
-  /** Empty for a class that the file has no name for. */
+  /** The name of a class; empty if the file has none for it. */
   public String className(long label) {
     return Text.fromC(NativeInfer.className(handle.get(), label));
   }
@@ -82,14 +82,14 @@ public final class Model implements AutoCloseable {
     return names;
   }
 
-  /** What each JPEG, PNG, WebP or BMP shows, given as the bytes of its file. */
+  /** Predicts JPEG, PNG, WebP or BMP images, given as the bytes of their files. */
   public Predictions predictEncoded(byte[]... images) {
     final Predictions predictions = new Predictions(images.length, classes());
     NativeInfer.predictEncoded(handle.get(), images, predictions.probabilities, predictions.logits);
     return predictions;
   }
 
-  /** Tensors of f32, [rows, height, width, channels] without gaps. */
+  /** Predicts a contiguous f32 tensor [rows, height, width, channels]. */
   public Predictions predict(float[] images) {
     final long rows = rowsOf(images.length, DType.F32);
     final Predictions predictions = new Predictions(rows, classes());
@@ -97,7 +97,7 @@ public final class Model implements AutoCloseable {
     return predictions;
   }
 
-  /** Tensors of u8 likewise. */
+  /** The same for a u8 tensor. */
   public Predictions predict(byte[] images) {
     final long rows = rowsOf(images.length, DType.U8);
     final Predictions predictions = new Predictions(rows, classes());
@@ -106,8 +106,8 @@ public final class Model implements AutoCloseable {
   }
 
   /**
-   * Tensors of the model's type in a direct buffer in the machine's byte order, between its position and its limit: a
-   * {@link Column#buffer}, for instance. Nothing is copied.
+   * The same for a tensor of the model's type in a direct buffer in the machine's byte order, between its position and
+   * its limit, such as a {@link Column#buffer}. Nothing is copied.
    */
   public Predictions predict(ByteBuffer images) {
     if (!images.isDirect()) throw usage("the buffer is not direct: give an array, or ByteBuffer.allocateDirect's");

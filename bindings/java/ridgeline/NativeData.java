@@ -8,9 +8,9 @@ final class NativeData {
     System.loadLibrary("ridgeline_data_java");
   }
 
-  /** What {@link #nextBatch} says in the place of a handle. */
+  /** What {@link #nextBatch} returns if there is no batch. */
   static final long NO_FURTHER_BATCH = 0, NO_BATCH_IN_TIME = -1;
-  /** Places in {@link #batchNumbers}. */
+  /** Indices into {@link #batchNumbers}. */
   static final int ROWS = 0, SAMPLES = 1, EPOCH = 2, INDEX = 3, LAST_OF_EPOCH = 4, COPIED = 5, COLUMNS = 6;
 
   private NativeData() {}

@@ -8,7 +8,7 @@ final class NativeInfer {
     System.loadLibrary("ridgeline_infer_java");
   }
 
-  /** Places in {@link #modelNumbers}. */
+  /** Indices into {@link #modelNumbers}. */
   static final int BATCH_SIZE = 0, HEIGHT = 1, WIDTH = 2, CHANNELS = 3, CLASSES = 4, DTYPE = 5, ENCODED = 6;
 
   private NativeInfer() {}
@@ -27,6 +27,6 @@ final class NativeInfer {
 
   static native void predictBytes(long model, byte[] images, long rows, float[] probabilities, float[] logits);
 
-  /** {@code images} is a direct buffer, read from its beginning. */
+  /** {@code images} is a direct buffer that is read from its beginning. */
   static native void predictDirect(long model, ByteBuffer images, long rows, float[] probabilities, float[] logits);
 }

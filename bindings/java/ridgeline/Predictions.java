@@ -2,7 +2,7 @@ package ridgeline;
 
 import java.util.Arrays;
 
-/** What a model says to some images: for each a probability and a logit of every class. */
+/** The probability and the logit of every class for some images. */
 public final class Predictions {
   final float[] probabilities;
   final float[] logits;
@@ -19,7 +19,7 @@ public final class Predictions {
     logits = new float[this.rows * classes];
   }
 
-  /** Of images. */
+  /** The number of images. */
   public int rows() {
     return rows;
   }
@@ -36,7 +36,7 @@ public final class Predictions {
     return logits[at(row, label)];
   }
 
-  /** Of one image, in the order of the classes. */
+  /** The probabilities of one image, in the order of the classes. */
   public float[] probabilities(int row) {
     return Arrays.copyOfRange(probabilities, at(row, 0), at(row, 0) + classes);
   }
@@ -45,7 +45,7 @@ public final class Predictions {
     return Arrays.copyOfRange(logits, at(row, 0), at(row, 0) + classes);
   }
 
-  /** The most probable class; the first of several. */
+  /** The most probable class of an image; on a tie the first. */
   public int best(int row) {
     int best = 0;
     for (int label = 1; label < classes; ++label) {

@@ -2,7 +2,7 @@ package ridgeline;
 
 import java.nio.charset.StandardCharsets;
 
-/** Why a call failed, in the engine's words; {@link #kind} tells what can be done about it. */
+/** A failed call with the engine's message; {@link #kind} is the kind of failure. */
 public final class RidgelineException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
@@ -12,9 +12,9 @@ public final class RidgelineException extends RuntimeException {
     USAGE(3),
     /** Bad data, a missing file. */
     FAILURE(4),
-    /** A fault of the engine itself, or no memory. */
+    /** A bug of the engine, or out of memory. */
     INTERNAL(5),
-    /** A server that is away or refuses: says nothing about the data, and may pass. */
+    /** A server cannot be reached or refuses; may be temporary, the data need not be bad. */
     UNREACHABLE(6);
 
     private final int status;
@@ -38,7 +38,7 @@ public final class RidgelineException extends RuntimeException {
     this.kind = kind;
   }
 
-  /** Called by the native libraries with a status and the words in UTF-8. */
+  /** Called by the native libraries with a status and the message in UTF-8. */
   RidgelineException(int status, byte[] message) {
     this(Kind.of(status), new String(message, StandardCharsets.UTF_8));
   }

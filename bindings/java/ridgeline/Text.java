@@ -2,7 +2,7 @@ package ridgeline;
 
 import java.nio.charset.StandardCharsets;
 
-/** Texts on their way to the C interface, where they are UTF-8 and end at the first zero, and back. */
+/** Conversion of texts to and from the C interface, where they are UTF-8 and end at the first zero. */
 final class Text {
   private Text() {}
 

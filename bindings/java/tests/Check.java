@@ -6,7 +6,7 @@ import java.util.Comparator;
 import java.util.Objects;
 import ridgeline.RidgelineException;
 
-/** What the tests say, and what runs them: every static method without arguments of a class is a test. */
+/** Checks of the tests, and their runner: every static method without arguments of a class is a test. */
 final class Check {
   private Check() {}
 
@@ -24,7 +24,7 @@ final class Check {
     }
   }
 
-  /** That {@code body} throws of this kind and says all of {@code words}. */
+  /** Checks that {@code body} throws an exception of this kind whose message contains all of {@code words}. */
   static void refused(RidgelineException.Kind kind, Body body, String... words) throws Exception {
     try {
       body.run();
@@ -36,7 +36,7 @@ final class Check {
     throw new AssertionError("nothing was thrown");
   }
 
-  /** How many failed. */
+  /** Runs the tests of a class; returns how many failed. */
   static int run(Class<?> tests) throws IllegalAccessException {
     int failed = 0, passed = 0;
     final Method[] methods = tests.getDeclaredMethods();

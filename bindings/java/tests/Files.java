@@ -3,7 +3,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The files of scripts/test_java.sh, and small ones that tests write. */
+/** The files that scripts/test_java.sh prepared, and small ones that tests write. */
 final class Files {
   static Path folder;
 
@@ -17,14 +17,14 @@ final class Files {
     return java.nio.file.Files.readAllBytes(path);
   }
 
-  /** Some pictures of the validation part, in the order of predictions.csv. */
+  /** Some images of the validation split, in the order of predictions.csv. */
   static List<Path> pictures() throws IOException {
     final List<Path> found = new ArrayList<>();
     for (String line : text("pictures.txt").split("\n")) found.add(Path.of(line));
     return found;
   }
 
-  /** Five rows of two columns, in batches of two: the labels are 0 to 4, the values 1.5 more. */
+  /** Five rows of two columns in batches of two: the labels are 0 to 4, each value is the label + 1.5. */
   static String rows() throws IOException {
     final Path csv = folder.resolve("rows.csv");
     java.nio.file.Files.writeString(csv, "image,label\n1.5,0\n2.5,1\n3.5,2\n4.5,3\n5.5,4\n");

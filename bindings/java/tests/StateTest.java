@@ -59,7 +59,7 @@ final class StateTest {
     }
   }
 
-  /** A number for each batch. */
+  /** One number per batch. */
   private static List<Float> take(BatchIterator batches, int count) {
     final List<Float> sums = new ArrayList<>();
     for (int i = 0; i < count; ++i) {

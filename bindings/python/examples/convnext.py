@@ -8,7 +8,7 @@ import ridgeline as rl
 from ridgeline import nn
 
 STAGES = ((96, 3), (192, 3), (384, 9), (768, 3))
-DROPPED = 0.1  # share of the samples that the last block drops in training; the ones before it fewer
+DROPPED = 0.1  # share of samples that the last block drops in training; earlier blocks drop fewer
 
 
 def conv(x, name, out, kernel, **rest):

@@ -16,7 +16,7 @@ folder = sys.argv[1]
 workers, loop = (int(word) for word in (sys.argv[2:] + ["1", "10"][len(sys.argv) - 2:])[:2])
 
 
-def points(count, begin):  # arms of a spiral, one a class
+def points(count, begin):  # arms of a spiral, one per class
     radii = [begin + i / count for i in range(count)]
     angles = [4 * r + 2.0944 * (i % 3) for i, r in enumerate(radii)]
     return rl.data.InMemory({
@@ -30,7 +30,7 @@ def arms(x):
 
 
 model = rl.train.Model(arms, loss=rl.nn.SoftmaxCrossEntropy(), optimizer=rl.optim.Adam(lr=0.01), seed=7,
-                       reproducibility="deterministic", batch_parts=4)  # 1, 2 or 4 ranks leave the same bytes
+                       reproducibility="deterministic", batch_parts=4)  # 1, 2 or 4 ranks give the same bytes
 train = model.part_of(points(384, 0).shuffle()).batch(32 // rl.train.ranks())
 val = model.part_of(points(90, 0.005)).batch(8)
 for _ in range(2):

@@ -24,7 +24,7 @@ def vit_tiny(num_classes=1000, patch=16, width=192, layers=12, heads=3):
         x = nn.Conv(width, kernel=patch, stride=patch, bias_init="zeros", name="conv_proj")(x)
         rows, height, columns, _ = x.shape
         x = nn.reshape(x, [rows, height * columns, width])
-        # The token of the class is a row in front of the patches: zeros there, to which it is added as the positions are.
+        # The class token is a row of zeros before the patches; the learned token is added to it, like the positions.
         token = nn.parameter("class_token", [1, 1, width], constant=0)
         positions = nn.parameter("encoder.pos_embedding", [1, height * columns + 1, width], init=nn.normal(0.02))
         x = graph.pad(x, low=[0, 1, 0], high=[0, 0, 0])

@@ -1,6 +1,6 @@
-// What the objects of the portable extension ask for and glibc 2.28 does not have (link.py). They were compiled with the
-// headers of a later glibc, which promise more. Nothing of this is visible outside of the extension, and no other build
-// holds it. A name that is no longer asked for costs nothing: --gc-sections leaves it out.
+// Functions that the portable extension's objects need and glibc 2.28 does not have (link.py), since they are compiled
+// with the headers of a later glibc. They are not visible outside the extension, and no other build has them. Unused
+// ones cost nothing: --gc-sections removes them.
 
 #define _GNU_SOURCE
 
@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// glibc 2.33 made these functions of the library. Before, each program held its own, which told the library the version
-// of the structure; later libraries still have what those call.
+// Since glibc 2.33 these are functions of the library. Before, each program contained its own, which passed the version
+// of the structure to the library; later libraries still have the functions that those call.
 #if defined(__x86_64__)
 enum { kStatVersion = 1 };
 #elif defined(__aarch64__)
@@ -33,7 +33,7 @@ int lstat(const char* restrict path, struct stat* restrict status) { return __lx
 int fstat(int descriptor, struct stat* status) { return __fxstat(kStatVersion, descriptor, status); }
 int fstat64(int descriptor, struct stat64* status) { return __fxstat64(kStatVersion, descriptor, status); }
 
-// Each library has its own of these, too, so that what it registers goes with it when it is unloaded.
+// Each library also has its own of these, so that its registrations end when it is unloaded.
 extern void* __dso_handle __attribute__((visibility("hidden")));
 int __cxa_atexit(void (*function)(void*), void* argument, void* library);
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void* library);
@@ -44,12 +44,12 @@ int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(vo
   return __register_atfork(prepare, parent, child, &__dso_handle);
 }
 
-// glibc 2.32: shared pointers count without atomic instructions while the process has one thread. Here it never counts
-// as such.
+// glibc 2.32: shared pointers count without atomic instructions while the process is single-threaded. Here it is never
+// treated as single-threaded.
 char __libc_single_threaded = 0;
 
-// glibc 2.30: waits by the clock that never jumps. Where it is missing, the deadline is turned into one of the clock of
-// the day, as the C++ library did in its time: its callers look at their own clock when they wake.
+// glibc 2.30: waits by the monotonic clock. This version converts the deadline to the realtime clock, as the C++
+// library did before: its callers check their own clock when they wake.
 typedef int (*ClockWait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
 
 static ClockWait clock_wait_of_system;
@@ -63,14 +63,14 @@ int pthread_cond_clockwait(pthread_cond_t* restrict condition, pthread_mutex_t* 
   const int64_t kSecond = 1000000000;
   int64_t seconds = (int64_t)deadline->tv_sec - now.tv_sec;
   if (seconds < 0) return ETIMEDOUT;
-  if (seconds > INT32_MAX) seconds = INT32_MAX;  // 68 years: the sum below stays a time
-  const int64_t nanoseconds = (int64_t)deadline->tv_nsec - now.tv_nsec + today.tv_nsec + kSecond;  // 0 and more
+  if (seconds > INT32_MAX) seconds = INT32_MAX;  // 68 years, so that the sum below does not overflow
+  const int64_t nanoseconds = (int64_t)deadline->tv_nsec - now.tv_nsec + today.tv_nsec + kSecond;  // 0 or more
   today.tv_sec += seconds - 1 + nanoseconds / kSecond;
   today.tv_nsec = nanoseconds % kSecond;
   return pthread_cond_timedwait(condition, mutex, &today);
 }
 
-// glibc 2.34, over a call of Linux 5.9, which RHEL 8 and Ubuntu 20.04 do not have.
+// glibc 2.34, by a system call of Linux 5.9, which RHEL 8 and Ubuntu 20.04 do not have.
 int close_range(unsigned first, unsigned last, int flags) {
 #ifdef SYS_close_range
   const long done = syscall(SYS_close_range, first, last, flags);
@@ -88,15 +88,15 @@ int close_range(unsigned first, unsigned last, int flags) {
   return 0;
 }
 
-// glibc 2.36: what the C++ library's std::random_device asks.
+// glibc 2.36, used by std::random_device of the C++ library.
 uint32_t arc4random(void) {
   uint32_t number;
-  if (getentropy(&number, sizeof number) != 0) abort();  // by glibc's own rule, too
+  if (getentropy(&number, sizeof number) != 0) abort();  // as in glibc
   return number;
 }
 
-// Debian's archives of libjpeg and libpng were compiled for programs, which may hold a copy of stderr. An extension may
-// not: there its name is this one (scripts/portable_libraries.sh).
+// Debian's static libjpeg and libpng are compiled for programs, which may contain a copy of stderr; an extension may
+// not. In the portable build, stderr is renamed to this (scripts/portable_libraries.sh).
 FILE* ridgeline_stderr;
 
 __attribute__((constructor(101))) static void before_all_others(void) {

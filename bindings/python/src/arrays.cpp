@@ -48,7 +48,7 @@ const char* numpy_name(DType dtype) {
   return "bytes";
 }
 
-// Keeps memory alive for Python; may be freed by any thread.
+// Keeps memory alive for Python. Any thread may destroy it.
 nb::capsule capsule_of(std::shared_ptr<void> owner) {
   return {new std::shared_ptr<void>(std::move(owner)),
           [](void* held) noexcept { delete static_cast<std::shared_ptr<void>*>(held); }};
@@ -72,8 +72,8 @@ nb::ndarray<Config...> array_of(const Tensor& tensor, std::shared_ptr<void> owne
     strides = {strides[0], strides[3], strides[1], strides[2]};
   }
   if (!owner) owner = std::make_shared<Tensor>(tensor);
-  // The handle of a tensor's memory is shared, so that this is the memory itself and no copy.
-  void* memory = const_cast<void*>(tensor.raw());  // NOLINT: the batch is the user's until it is given back
+  // Copying a tensor shares its memory, so this does not copy the data.
+  void* memory = const_cast<void*>(tensor.raw());  // NOLINT: the user owns the batch until it is returned
   return nb::ndarray<Config...>(memory, shape.size(), shape.data(), capsule_of(std::move(owner)), strides.data(), type,
                                 nb::device::cpu::value);
 }
@@ -128,7 +128,7 @@ nb::object as_array(const std::string& what, nb::handle values) {
   }
 }
 
-// The quick way of Python's own numbers, where the type holds them exactly; nullopt: as other values.
+// Fast path for Python numbers that the type represents exactly; nullopt: use the general path.
 std::optional<Tensor> scalar_of(nb::handle value, DType dtype) {
   if (PyBool_Check(value.ptr())) {
     if (dtype != DType::boolean) return std::nullopt;

@@ -1,6 +1,6 @@
 // bindings/python/src/arrays.h
 //
-// Tensors and arrays of Python, both ways. All functions need the interpreter's lock.
+// Conversion between tensors and Python arrays. All functions need the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,25 +14,25 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// "f32" and so on as NumPy and DLPack call it; an Error for byte strings.
-// A view of the tensor's memory that keeps `owner` (or, without one, the tensor) alive: a numpy.ndarray. bf16, which
-// NumPy does not have, comes as ml_dtypes.bfloat16 where that package is there, else it is an Error that says so.
-// Byte strings: a list of bytes, copied.
+// The type of NumPy and DLPack for "f32" and so on; an Error for byte strings.
+// A numpy.ndarray that is a view of the tensor's memory and keeps `owner` (without one, the tensor) alive. bf16, which
+// NumPy does not have, becomes ml_dtypes.bfloat16; an Error without that package. Byte strings become a list of bytes,
+// copied.
 nb::object to_numpy(const Tensor& tensor, std::shared_ptr<void> owner = nullptr);
-// The same memory as an object with __dlpack__, for torch.from_dlpack. `channels_first` shows [N,H,W,C] as [N,C,H,W]
-// (PyTorch's channels_last) without moving a byte.
+// The same memory as an object with __dlpack__, for torch.from_dlpack. With `channels_first`, [N,H,W,C] becomes
+// [N,C,H,W] by strides (PyTorch's channels_last), without a copy.
 nb::object to_dlpack(const Tensor& tensor, std::shared_ptr<void> owner, bool channels_first);
 
-// A copy of anything that numpy.asarray takes, of that type. `what` begins the Error for values that are none, or that
-// the type does not hold: nothing is cut, wrapped or read out of a text; floating types round.
+// A copy of anything that numpy.asarray takes, in that type. Values that are not numbers or not representable are
+// Errors that begin with `what`: integers are not truncated or wrapped, texts not parsed; floating types round.
 Tensor from_numpy(const std::string& what, nb::handle values, DType dtype);
-// The same with the type that the values have.
+// The same in the type of the values.
 Tensor from_numpy(const std::string& what, nb::handle values);
-// The same of an array alone: of NumPy, or with __dlpack__ where NumPy has no such type.
+// The same, for arrays only: of NumPy, or with __dlpack__ for a type that NumPy does not have.
 Tensor from_array(const std::string& what, nb::handle array);
-// A column of several rows: arrays, or a list of bytes (or str, as UTF-8).
+// A column of several rows: an array, or a list of bytes (or of str, as UTF-8).
 Tensor column_of(const std::string& name, nb::handle values);
-// One value of a row: bytes for DType::bytes, else as from_numpy.
+// One value of a row: bytes for DType::bytes, else as in from_numpy.
 Tensor value_of_row(const std::string& what, nb::handle value, DType dtype);
 
 }  // namespace ridgeline::python

@@ -1,6 +1,6 @@
 // bindings/python/src/bind.h
 //
-// What the parts of the extension share: the objects that Python holds, and the functions that add each part to it.
+// Shared by the parts of the extension: objects that Python holds, and the functions that bind each part.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,7 +12,7 @@
 
 namespace ridgeline::python {
 
-// A transform or a dataset with the Python objects that it names.
+// A transform or a dataset, and the Python objects that it refers to by name.
 struct PyTransform {
   data::Transform transform;
   Tokens tokens;
@@ -22,8 +22,7 @@ struct PyDataset {
   Tokens tokens;
 };
 
-// What goes wrong while a graph is built is the caller's mistake, whatever kind of Error it is; except for a server
-// that cannot be reached.
+// Every Error of building a graph becomes a usage Error, except for a server that cannot be reached.
 template <class F>
 auto building(F&& build) {
   try {
@@ -36,11 +35,11 @@ auto building(F&& build) {
   }
 }
 
-// [(name, dtype, shape)], -1 for an extent that varies.
+// [(name, dtype, shape)]; -1 is an extent that varies.
 nb::list columns_to_python(const data::Schema& schema);
 data::Schema columns_from_python(nb::handle columns);
 
-// Settings of an iterator by name (data/runtime/iterator_settings.h); None leaves one as it is.
+// Sets iterator settings by name (data/runtime/iterator_settings.h); None leaves a setting unchanged.
 void set_iterator_options(data::IteratorOptions& options, nb::handle given);
 
 void bind_dataset(nb::module_& m);

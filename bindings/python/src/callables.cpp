@@ -34,7 +34,7 @@ Error error_of(const nb::python_error& e) {
 
 namespace {
 
-// What is behind one name now.
+// The Python object that a name refers to now.
 template <class T>
 class Slot {
  public:
@@ -55,12 +55,12 @@ class Slot {
   std::weak_ptr<T> object_;
 };
 
-// All names of one kind. `shape` is what the engine keeps about a name for good: only an object of the same shape can
-// take it over.
+// All names of one kind. `shape` is what the engine stores permanently about a name: only an object of the same shape
+// can reuse it.
 template <class T>
 class Pool {
  public:
-  // `add(name, slot)` makes a new name known to the engine.
+  // `add(name, slot)` registers a new name with the engine.
   template <class Add>
   Named name(const std::string& wish, const std::string& shape, std::shared_ptr<T> object, Add&& add) {
     const std::lock_guard lock(mutex_);
@@ -70,7 +70,7 @@ class Pool {
       if (found == slots_.end()) {
         auto slot = std::make_shared<Slot<T>>();
         slot->take(object);
-        add(name, std::shared_ptr<const Slot<T>>(slot));  // an Error where C++ code has the name
+        add(name, std::shared_ptr<const Slot<T>>(slot));  // an Error if C++ code uses the name
         slots_.emplace(name, std::pair{shape, std::move(slot)});
         return {name, std::move(object)};
       }
@@ -83,7 +83,7 @@ class Pool {
   std::map<std::string, std::pair<std::string, std::shared_ptr<Slot<T>>>> slots_;
 };
 
-// Never destroyed: workers may ask until the process ends.
+// Never destroyed, since workers may use it until the process ends.
 template <class T, int kind>
 Pool<T>& pool() {
   static auto* pool = new Pool<T>;
@@ -95,7 +95,7 @@ nb::object to_value(const Tensor& tensor) {
     const std::string& text = tensor.string_values()[0];
     return nb::bytes(text.data(), text.size());
   }
-  return to_numpy(tensor.clone());  // the row's memory is another row's soon
+  return to_numpy(tensor.clone());  // the memory of the row will be reused
 }
 
 std::vector<Tensor> row_of(const data::Schema& schema, nb::handle row) {
@@ -138,15 +138,15 @@ class PythonCallback : public data::DataCallback {
 }  // namespace
 
 Held::~Held() {
-  if (!Py_IsInitialized()) return;  // the interpreter took everything with it
+  if (!Py_IsInitialized()) return;  // the interpreter has already destroyed the objects
   const nb::gil_scoped_acquire lock;
   Py_DECREF(object_);
 }
 
 namespace {
 
-// Never destroyed, as what it knows may live until the process ends. Forks keep the interpreter's lock, so the mutex is
-// free in a child.
+// Never destroyed, since its objects may live until the process ends. A fork happens with the GIL held, so the mutex is
+// free in the child.
 struct Turns {
   std::mutex mutex;
   std::map<PyObject*, std::weak_ptr<Turn>> by_object;
@@ -183,7 +183,7 @@ Code::Code(nb::object function, nb::object turn, nb::object version)
 
 namespace {
 
-// The version of the code that has the name now.
+// The version of the code to which the name refers now.
 data::CodeVersion version_of(std::shared_ptr<const Slot<Code>> slot) {
   return {[slot = std::move(slot)]() -> std::uint64_t {
     const auto code = slot->get();
@@ -250,7 +250,7 @@ Named name_stream(const std::string& wish, const data::Schema& schema, std::int6
           const auto code = slot->get();
           auto iterator =
               in_turn(code->turn, [&] { return std::make_shared<Held>(nb::object(nb::iter(code->function.get()()))); });
-          // Iterators of one function may share what it opened: each takes the function's turn.
+          // Iterators of one function may share what it opened, so each of them takes the function's lock.
           return [iterator, schema, turn = code->turn]() -> std::vector<Tensor> {
             return in_turn(turn, [&]() -> std::vector<Tensor> {
               const nb::object row = nb::steal(PyIter_Next(iterator->get().ptr()));

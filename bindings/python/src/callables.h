@@ -1,13 +1,13 @@
 // bindings/python/src/callables.h
 //
-// Python functions and rows under names that data graphs can hold (ridgeline/data/ir/functions.h, generators.h). The
-// engine never forgets a name, so names are used again: one whose Python object is gone takes the next object of the
-// same kind, and what a process registers stays bounded by what lives at one time. The object lives as long as its
-// Token: graphs, transforms and iterators in Python hold the tokens of what they name.
+// Registers Python functions and generators under names that data graphs can refer to (ridgeline/data/ir/functions.h,
+// generators.h). The engine never forgets a name, so a name whose Python object is gone is reused for the next object
+// of the same kind; the number of names is bounded by the objects that live at the same time. An object lives as long
+// as its Token; graphs, transforms and iterators in Python hold the tokens of the names that they use.
 //
-// Workers call with the interpreter's lock taken for the call. Python gives that lock away while it waits for a file,
-// so each object has a turn of its own, which is held from the beginning of a call to its end. What Python code raises
-// is an Error "TYPE: text (FILE:LINE)" of the row it worked on.
+// Workers take the GIL for a call. Python releases it while it waits for a file, so each object also has a lock of its
+// own, its turn, which is held during the whole call. An exception of Python code becomes an Error "TYPE: text
+// (FILE:LINE)" of the row.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -27,7 +27,7 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// A Python object that any thread may let go.
+// A reference to a Python object that any thread may drop.
 class Held {
  public:
   explicit Held(nb::object object) : object_(object.release().ptr()) {}
@@ -40,32 +40,32 @@ class Held {
   PyObject* object_;
 };
 
-// The turn of one object: who calls it, or what shares its state with it, takes this first. The same thread may take it
-// again. Never wait for it with the interpreter's lock: its holder may need that to end.
+// The lock of one object, taken by calls of it and of objects that share its state. Recursive. Never wait for it while
+// holding the GIL: its holder may need the GIL to finish.
 class Turn {
  public:
   explicit Turn(nb::object object) : object_(std::move(object)) {}
   std::recursive_mutex& mutex() { return mutex_; }
-  // In a child process, where the thread that has the turn is not.
+  // After a fork, in the child, which does not have the thread that holds the lock.
   void begin_anew() { new (&mutex_) std::recursive_mutex; }
 
  private:
-  Held object_;  // so that no other object gets its address, by which turns are found
+  Held object_;  // keeps the object alive, since turns are found by its address
   std::recursive_mutex mutex_;
 };
-// The one turn of the object. Needs the interpreter's lock.
+// The turn of the object. Needs the GIL.
 std::shared_ptr<Turn> turn_of(nb::object object);
 
-// A Python function of the user's own, with what calls of it go by.
+// A user's Python function and how it is called.
 struct Code {
-  // `turn`: the object whose turn a call takes, None if any threads may call at a time. `version`: a function that
-  // gives a number, or a text that says why there is none (ridgeline/data/ir/code_version.h).
+  // `turn`: the object whose turn a call takes; None: threads may call at the same time. `version`: a function that
+  // returns a number, or a text with the reason why there is none (ridgeline/data/ir/code_version.h).
   Code(nb::object function, nb::object turn, nb::object version);
   Held function, version;
   std::shared_ptr<Turn> turn;
 };
 
-// "ValueError: too dark (augment.py:12)". Needs the interpreter's lock.
+// "ValueError: too dark (augment.py:12)". Needs the GIL.
 Error error_of(const nb::python_error& e);
 // Runs Python code on any thread.
 template <class F>
@@ -78,7 +78,7 @@ auto with_python(F&& code) {
   }
 }
 
-// The same in the object's turn.
+// The same, holding the object's turn.
 template <class F>
 auto in_turn(const std::shared_ptr<Turn>& turn, F&& code) {
   std::unique_lock<std::recursive_mutex> mine;
@@ -94,19 +94,19 @@ struct Named {
   Token token;
 };
 
-// `wish` is the name unless another living object has it; then _1, _2, ... follow.
-// The function's results are taken as `result`, or as the type of what it was given.
+// The name is `wish`, or wish_1, wish_2, ... if a living object has it.
+// The results of the function are converted to `result`, or to the type of its argument.
 Named name_function(const std::string& wish, std::shared_ptr<Code> function, std::optional<DType> result);
 Named name_predicate(const std::string& wish, std::shared_ptr<Code> predicate);
-// `rows(index)` gives one row: a tuple of values, one a column.
+// `rows(index)` returns one row: a tuple with one value per column.
 Named name_generator(const std::string& wish, const data::Schema& schema, std::int64_t rows, std::shared_ptr<Code> row);
-// `open()` gives an iterator of rows.
+// `open()` returns an iterator over rows.
 Named name_stream(const std::string& wish, const data::Schema& schema, std::int64_t rows, std::shared_ptr<Code> open,
                   std::int64_t window);
-// Files and their labels: columns image (bytes) and label (i32). Read without the interpreter.
+// Files and their labels: columns image (bytes) and label (i32). Read without Python.
 Named name_files(const std::string& wish, std::vector<std::string> paths, std::vector<std::int64_t> labels);
 
-// Calls the methods of a Python object that are there: begin, epoch_begin, step_begin, step_end, epoch_end, end, each
+// Calls those of the methods begin, epoch_begin, step_begin, step_end, epoch_end and end that a Python object has, each
 // with (epoch, step, run_steps).
 std::shared_ptr<data::DataCallback> callback_of(nb::object object, std::int64_t step_size);
 

@@ -1,4 +1,4 @@
-// Graphs: the tables, transforms, datasets, and what is registered under a name.
+// Binds tables, transforms, datasets and registered functions.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -26,7 +26,7 @@ namespace {
 
 using Transforms = std::vector<PyTransform>;
 
-// What keeps named Python objects alive, on its way through Python.
+// Passes tokens, which keep registered Python objects alive, through Python.
 struct PyTokens {
   Tokens tokens;
 };
@@ -113,8 +113,8 @@ PyDataset with_callbacks(const PyDataset& d, const std::vector<std::pair<nb::obj
   });
 }
 
-// What a question that opens the sources answers. Where Python objects are among them they are asked in the thread that
-// they may belong to.
+// Runs a query that opens the sources. If Python objects are among them, it runs in the calling thread, to which they
+// may be bound.
 template <class F>
 auto ask(const PyDataset& d, const F& question) {
   if (!d.tokens.empty()) {
@@ -126,14 +126,14 @@ auto ask(const PyDataset& d, const F& question) {
   return *std::move(answer);
 }
 
-// Equal transforms have the same.
+// The same for equal transforms.
 std::size_t hash_of(const data::Transform& transform) {
   std::size_t hash = std::hash<std::string>{}(transform.op);
   for (const data::Transform& operation : transform.operations) hash = hash * 31 + hash_of(operation);
   return hash;
 }
 
-// The graph before the passes, or as a run sees it.
+// The graph before the passes, or after them.
 data::DataGraph graph_of(const PyDataset& d, bool prepared) {
   return prepared ? data::prepare(d.dataset.graph(), false) : d.dataset.graph();
 }
@@ -269,7 +269,7 @@ void bind_dataset(nb::module_& m) {
   m.def("from_minddata_json", [](const std::string& text) {
     return building([&] { return PyDataset{data::Dataset(data::from_minddata_json(text, {})), {}}; });
   });
-  // The graph's own JSON, whose sources nobody opens.
+  // The JSON of the graph; sources are not opened.
   m.def("minddata_as_json", [](const std::string& text) {
     return building([&] { return data::to_json(data::from_minddata_json(text, {}), -1); });
   });

@@ -1,4 +1,4 @@
-// What a folder holds: the report that the command line goes by.
+// The contents of a data set folder: the report that the command line also uses.
 #include <nanobind/stl/string.h>
 
 #include "bind.h"

@@ -27,7 +27,7 @@ void run_interruptibly(const std::function<void()>& work) {
       if (stop) continue;
       const nb::gil_scoped_acquire locked;
       if (PyErr_CheckSignals() == 0) continue;
-      raised.emplace();  // takes the exception out of the interpreter
+      raised.emplace();  // moves the exception out of the interpreter
       stop = true;
     }
     thread.join();

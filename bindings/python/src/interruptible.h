@@ -1,6 +1,6 @@
 // bindings/python/src/interruptible.h
 //
-// Work that may wait for long (for a server, while a data set is opened) without making Ctrl-C wait.
+// Runs work that may wait for long (such as opening a data set on a server) so that Ctrl-C interrupts it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,9 +11,9 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// Runs `work` without the interpreter's lock, on a thread of its own under a StopScope (core/stop.h), while the calling
-// thread looks for signals. A signal whose handler raises ends the work's waits, and its exception is thrown on when
-// the work has ended; else what the work throws. `work` must touch no Python object of the calling thread's.
+// Runs `work` without the GIL, on its own thread under a StopScope (core/stop.h), while the calling thread checks for
+// signals. If a signal handler raises, waits inside `work` end, and the handler's exception is thrown once `work` has
+// ended; else exceptions of `work` are thrown. `work` must not use Python objects of the calling thread.
 void run_interruptibly(const std::function<void()>& work);
 
 }  // namespace ridgeline::python

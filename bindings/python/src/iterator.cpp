@@ -1,7 +1,7 @@
-// Runs: iterators, the batches that they lend, and single samples.
+// Binds iterators, the batches that they lend, and single samples.
 //
-// Waiting happens without the interpreter's lock, a tenth of a second at a time, so that Ctrl-C is noticed. What lends
-// batches and what a fork leaves behind is in bindings/shared.
+// Waits without the GIL, in steps of a tenth of a second, so that Ctrl-C is noticed. The lending of batches and the
+// handling of forks are in bindings/shared.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -33,11 +33,11 @@ using Clock = std::chrono::steady_clock;
 
 using bindings::HeldBatch;
 
-// Set when the interpreter ends: Python code cannot be called any more.
+// Set when the interpreter shuts down, after which Python code cannot be called.
 std::atomic<bool> ending{false};
 
-// Memory of the batches that Python code makes known to a device: register(address, bytes) when it is made,
-// unregister(address) before it is given back.
+// Allocator for batches whose memory Python code registers with a device: calls register(address, bytes) after
+// allocation and unregister(address) before the memory is freed.
 class PageLocked : public data::BatchAllocator {
  public:
   PageLocked(nb::object lock, nb::object unlock)
@@ -57,10 +57,10 @@ class PageLocked : public data::BatchAllocator {
     return memory;
   }
   void release(void* memory) override {
-    if (ending) return;  // the device, too, gets its memory back with the process
+    if (ending) return;  // the device also frees its registration when the process ends
     try {
       with_python([&] {
-        const nb::error_scope pending;  // the batch may be dropped by an exception
+        const nb::error_scope pending;  // an exception may be dropping the batch
         unlock_->get()(reinterpret_cast<std::uintptr_t>(memory));
       });
     } catch (const Error& e) {
@@ -78,13 +78,13 @@ struct PyBatch {
   std::shared_ptr<HeldBatch> held;
 };
 
-// The run behind one Python iterator, with the Python objects that its graph names.
+// The run of one Python iterator, with the tokens of the Python objects that its graph uses.
 class Run {
  public:
   Run(const PyDataset& d, data::IteratorOptions options, std::shared_ptr<data::BatchAllocator> memory)
       : tokens_(d.tokens) {
     const auto open = [&] { run_ = std::make_unique<bindings::Run>(d.dataset, std::move(options), std::move(memory)); };
-    // As `ask` in dataset.cpp; memory that Python registers is made in the thread that asks for it, too.
+    // Like `ask` in dataset.cpp. Also creates iterators in the calling thread if Python registers their memory.
     if (tokens_.empty() && !memory) {
       run_interruptibly(open);
     } else {
@@ -96,7 +96,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // nullopt at the end. `seconds`: how long to wait, 0 for ever.
+  // nullopt at the end. `seconds`: how long to wait; 0: without limit.
   std::optional<PyBatch> next(double seconds) {
     const Clock::time_point begin = Clock::now();
     while (true) {
@@ -120,7 +120,7 @@ class Run {
     return run_->with(f);
   }
 
-  // Needs the interpreter's lock.
+  // Needs the GIL.
   void close() {
     if (!run_->of_this_process()) {
       run_->close();
@@ -135,7 +135,7 @@ class Run {
   Tokens tokens_;
 };
 
-// All runs of the process, so that they can be ended before the interpreter is.
+// All runs of the process, to end them before the interpreter shuts down.
 struct Living {
   std::mutex mutex;
   std::vector<std::weak_ptr<Run>> runs;
@@ -169,7 +169,7 @@ nb::dict stats_to_python(const data::RunStats& stats) {
   return dict;
 }
 
-// One sample outside any run: (columns, record, origin).
+// One sample, without an iterator: (columns, record, origin).
 nb::object sample(const data::Replayer& replayer, std::uint64_t epoch, std::uint64_t index) {
   std::optional<data::Sample> sample;
   {
@@ -193,7 +193,7 @@ struct PyReplayer {
   data::Replayer replayer;
 };
 
-// Takes page_lock=(register, unregister) out of the arguments; null without.
+// Removes page_lock=(register, unregister) from the arguments; null if there is none.
 std::shared_ptr<data::BatchAllocator> page_locked(nb::kwargs& given) {
   if (!given.contains("page_lock")) return nullptr;
   const nb::object pair = given["page_lock"];
@@ -207,7 +207,7 @@ std::shared_ptr<data::BatchAllocator> page_locked(nb::kwargs& given) {
   return std::make_shared<PageLocked>(pair[0], pair[1]);
 }
 
-// A batch holds its samples and nothing else, unless it is said.
+// By default a batch has no padding rows.
 data::IteratorOptions usual_options() {
   data::IteratorOptions options;
   options.pad_last = false;
@@ -245,7 +245,7 @@ data::IteratorOptions options_of(nb::kwargs given) {
   return options;
 }
 
-// {name: (help, default)}; the default of what may be absent is None.
+// {name: (help, default)}; the default of an optional setting is None.
 nb::dict settings_to_python() {
   const data::IteratorOptions usual = usual_options();
   nb::dict all;
@@ -345,7 +345,7 @@ void bind_iterator(nb::module_& m) {
         return sample(r.replayer, epoch, index);
       });
 
-  // When the interpreter ends, no worker may wait for its lock any more.
+  // When the interpreter shuts down, no worker may still wait for the GIL.
   m.def("close_all", [] {
     ending = true;
     std::vector<std::weak_ptr<Run>> all;

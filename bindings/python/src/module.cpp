@@ -1,5 +1,5 @@
-// The extension module: what Python sees of the engine, close to the C++ calls. The packages ridgeline.data, .nn,
-// .optim and .train make the calls of users out of it.
+// The extension module: thin bindings of the C++ calls. The packages ridgeline.data, .nn, .optim and .train build the
+// user interface on it.
 #include <nanobind/nanobind.h>
 
 #include <exception>
@@ -40,7 +40,7 @@ void raise(const std::exception_ptr& thrown, void* payload) {
       PyErr_SetNone(PyExc_KeyboardInterrupt);
       return;
     }
-    // Messages name files, whose names are bytes.
+    // Messages contain file names, which may be any bytes.
     const nb::object text = nb::steal(
         PyUnicode_DecodeUTF8(e.what(), static_cast<Py_ssize_t>(std::string_view(e.what()).size()), "replace"));
     const bool unreachable = dynamic_cast<const UnreachableError*>(&e) != nullptr;
@@ -58,11 +58,11 @@ void raise(const std::exception_ptr& thrown, void* payload) {
 
 NB_MODULE(_core, m) {
   using namespace ridgeline::python;
-  nb::set_leak_warnings(false);  // what lives when the interpreter ends is no leak
+  nb::set_leak_warnings(false);  // objects that are alive at shutdown are not leaks
   m.attr("__version__") = RIDGELINE_VERSION;
   const nb::object error =
       exception(m, "Error", "What the data engine refuses, in words for the person who reads it.", PyExc_Exception);
-  static Exceptions types{};  // the module lives as long as the process
+  static Exceptions types{};  // the module is never unloaded
   types.argument = exception(m, "ArgumentError", "A wrong argument or an impossible graph; also a ValueError.",
                              nb::make_tuple(error, nb::handle(PyExc_ValueError)))
                        .release()

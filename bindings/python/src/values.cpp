@@ -24,13 +24,13 @@ bool is_text(nb::handle h) {
   return PyUnicode_Check(h.ptr()) || PyBytes_Check(h.ptr()) || nb::hasattr(h, "__fspath__");
 }
 
-// A number of whole or real kind; booleans are none, NumPy's numbers are.
+// Whether it is an integer or real number, also of NumPy; booleans are not.
 bool as_integer(nb::handle h, std::int64_t& value) {
   if (PyBool_Check(h.ptr()) || !PyIndex_Check(h.ptr())) return false;
   int overflow = 0;
   const nb::object whole = nb::steal(PyNumber_Index(h.ptr()));
   if (!whole.is_valid()) {
-    PyErr_Clear();  // an array of several
+    PyErr_Clear();  // an array of several elements
     return false;
   }
   value = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);

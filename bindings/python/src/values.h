@@ -1,8 +1,7 @@
 // bindings/python/src/values.h
 //
-// Python objects and the arguments of nodes and transforms, both ways, steered by the argument's entry in the tables
-// of the data graph. All functions need the interpreter's lock. A value of another type than the argument's is an Error
-// that names op and argument.
+// Conversion between Python objects and arguments of nodes and transforms, by the types in the tables of the data
+// graph. All functions need the GIL. A value of a wrong type is an Error that names op and argument.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,15 +15,15 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// What the argument `spec` of `op` gets. One number stands for a list of one, one text for a list of one; texts may be
-// paths (str, bytes, os.PathLike).
+// The value of the argument `spec` of `op`. A single number or text is accepted for a list; texts may be paths (str,
+// bytes, os.PathLike).
 data::Value value_of(const std::string& op, const data::ArgSpec& spec, nb::handle given);
-// Absent and None leave an argument to its default. An unknown name is an Error that names the nearest one.
+// An absent argument, or None, gets its default. An unknown name is an Error that suggests the nearest one.
 data::Args args_of(const std::string& op, const std::vector<data::ArgSpec>& specs, nb::handle given);
 
 nb::object to_python(const data::Value& value);
 nb::dict to_python(const data::Args& args);
-// Texts are bytes that need not be UTF-8: as os.fsdecode.
+// Texts are bytes that need not be UTF-8: converted like os.fsdecode.
 nb::str to_python(const std::string& text);
 std::string text_of(nb::handle text);
 // str(object).

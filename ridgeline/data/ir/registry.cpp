@@ -56,11 +56,12 @@ const TransformEntry& decoding_entry() {
 
 const std::vector<HintSpec>& hint_table() {
   static const std::vector<HintSpec> table{
-      {"workers", NodeKind::batch, "threads that make rows; 0: one per core"},
-      {"memory_limit", NodeKind::batch, "bytes of prepared batches; 0: 512 MiB, or six batches, as memory allows"},
-      {"slots", NodeKind::batch, "most batches that are prepared or lent at one time; 0: 8"},
-      {"rows_at_once", NodeKind::batch, "rows that a worker takes at a time", true},
-      {"write_slots", NodeKind::map, "1: the last step writes its value into the batch's memory", true}};
+      {"workers", NodeKind::batch, "number of worker threads; 0: one per core"},
+      {"memory_limit", NodeKind::batch,
+       "most memory for prefetched batches, in bytes; 0: 512 MiB or, if larger, six batches, as far as memory allows"},
+      {"slots", NodeKind::batch, "largest number of batches that are prefetched or in use at the same time; 0: 8"},
+      {"rows_at_once", NodeKind::batch, "number of rows that a worker takes at a time", true},
+      {"write_slots", NodeKind::map, "1: the last transform writes its result directly into the batch's memory", true}};
   return table;
 }
 

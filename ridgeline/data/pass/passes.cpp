@@ -9,51 +9,51 @@ namespace ridgeline::data {
 
 std::vector<Pass> passes(bool raw_images) {
   std::vector<Pass> list{
-      {"validate", validate, true, "every node and argument is known and in range, and the graph is one that can run"},
-      {"name_ops", name_ops, true, "gives random streams their names where a front end left them empty",
+      {"validate", validate, true,
+       "checks that all nodes and arguments are known and in range, and that the graph can run"},
+      {"name_ops", name_ops, true, "names the random streams that a front end left unnamed",
        "map(random_horizontal_flip, random_horizontal_flip)",
        "map(random_horizontal_flip, random_horizontal_flip named random_horizontal_flip_1)"},
-      {"flatten_compose", flatten_compose, true, "the operations of a compose, in its place",
+      {"flatten_compose", flatten_compose, true, "replaces a compose by its operations",
        "map(compose(resize, normalize))", "map(resize, normalize)"},
-      {"resolve_schema", resolve_schema, true, "checks the columns at every node and writes down the implicit decode",
+      {"resolve_schema", resolve_schema, true, "checks the columns of every node and inserts the implicit decode",
        "image_folder | map(resize)", "image_folder | map(decode, resize)"},
-      {"cache_legality", cache_legality, true,
-       "an Error where something random or repeating, or another cache, lies below a cache"},
+      {"cache_legality", cache_legality, true, "refuses random nodes, repetitions and other caches below a cache"},
       {"drop_no_ops", drop_no_ops, false, "drops repeat(1), skip(0), take(-1), shard(1, 0) and maps without operations",
        "image_folder | repeat 1 | skip 0 | batch", "image_folder | batch"},
       {"push_down", push_down, false,
-       "moves order nodes below maps, filters below maps of other columns, and skip and take below batch: no work for "
-       "rows nobody sees",
+       "moves order nodes below maps, filters below maps of other columns, and skip and take below batch, so that no "
+       "work is done for unused rows",
        "image_folder | map(resize) | shuffle | batch 4 | take 3",
        "image_folder | shuffle | take 12 | map(resize) | batch 4"},
       {"project_source", project_source, false,
-       "lets a source that offers it give only the columns that a project keeps",
+       "reads only the columns that a project keeps, if the source supports it",
        "in_memory(image, label) | shuffle | project label", "in_memory(label) | shuffle"},
-      {"fuse_chains", fuse_chains, false, "joins adjacent maps of the same columns",
+      {"fuse_chains", fuse_chains, false, "merges adjacent maps of the same columns",
        "image_folder | map(resize) | map(normalize)", "image_folder | map(resize, normalize)"},
   };
   if (raw_images) {
-    list.push_back({"split_tail", split_tail, true,
-                    "for raw images: takes the trailing flip and normalize off the samples; the consumer does them",
+    list.push_back({"split_tail", split_tail, true, "for raw images: leaves a final flip and normalize to the consumer",
                     "map(resize, random_horizontal_flip, normalize)", "map(resize, draw_flip)"});
   }
   list.push_back({"fuse_decode_crop", fuse_decode_crop, false,
-                  "decode and a crop into one op that decodes only the region the crop reads",
+                  "merges decode and a crop into one transform that decodes only the region of the crop",
                   "map(decode, random_resized_crop)", "map(decode_random_resized_crop)"});
-  list.push_back({"fuse_write", fuse_write, false, "the trailing flip, normalize and hwc_to_chw into one write",
+  list.push_back({"fuse_write", fuse_write, false, "merges a final flip, normalize and hwc_to_chw into one write",
                   "map(resize, random_horizontal_flip, normalize, hwc_to_chw)", "map(resize, write)"});
   list.push_back({"fuse_resize", fuse_resize, false,
-                  "a resize and the write after it: rows go through both while they are in cache",
+                  "merges a resize and the write after it, which then processes rows while they are in cache",
                   "map(decode_random_resized_crop, write)", "map(resize_write(decode_random_resized_crop, write))"});
-  list.push_back({"write_slots", write_slots, false,
-                  "the last step of a map makes its value in the batch's memory; without, rows are copied there",
-                  "map(resize, write) | batch", "map(resize, write) write_slots=1 | batch"});
+  list.push_back(
+      {"write_slots", write_slots, false,
+       "lets the last transform of a map write directly into the batch's memory; without it, rows are copied",
+       "map(resize, write) | batch", "map(resize, write) write_slots=1 | batch"});
   list.push_back({"plan_memory", plan_memory, false,
-                  "how many batches of this size are prepared in memory_limit; without, two, whatever they take",
+                  "computes how many batches fit into memory_limit; without it, two batches are prefetched",
                   "batch 128", "batch 128 memory_limit=536870912 slots=6"});
   list.push_back({"choose_workers", choose_workers, false,
-                  "one worker a core, but no more than pieces of work, and several rows at a time where they cost "
-                  "little; without, one worker (unless told otherwise) and one row",
+                  "sets one worker per core, but not more than there is work for, and several rows at a time if rows "
+                  "are cheap; without it, one worker (if no number is given) and one row",
                   "in_memory | batch 128 slots=8", "in_memory | batch 128 slots=8 workers=16 rows_at_once=64"});
   return list;
 }

@@ -104,51 +104,55 @@ std::string_view type_text(ArgType type) {
 
 std::span<const IteratorSetting> iterator_settings() {
   static const std::vector<IteratorSetting> table{
-      row<[](O& o) -> auto& { return o.epochs; }>("epochs", "passes over the data; -1: without end", -1),
-      row<[](O& o) -> auto& { return o.workers; }>("workers", "threads; 0: the graph's hint, else one per core", 0),
+      row<[](O& o) -> auto& { return o.epochs; }>("epochs", "number of passes over the data; -1: endless", -1),
+      row<[](O& o) -> auto& { return o.workers; }>(
+          "workers", "number of worker threads; 0: the graph's hint, else one per core", 0),
       row<[](O& o) -> auto& { return o.memory_limit; }>(
           "memory_limit",
-          "bytes of prepared batches; 0: the graph's hint, else 512 MiB, or six batches, as memory allows", 0),
+          "most memory for prefetched batches, in bytes; 0: the graph's hint, else 512 MiB or, if larger, six batches, "
+          "as far as memory allows",
+          0),
       row<[](O& o) -> auto& { return o.slots; }>(
-          "slots", "most batches that are prepared or lent at one time; 0: the graph's hint, else 8", 0),
-      row<[](O& o) -> auto& { return o.seed; }>("seed", "instead of the graph's, where it is given"),
+          "slots",
+          "largest number of batches that are prefetched or in use at the same time; 0: the graph's hint, else 8", 0),
+      row<[](O& o) -> auto& { return o.seed; }>("seed", "random seed, instead of the graph's; absent: the graph's"),
       {.name = "start",
-       .help = "a state to go on from, as JSON",
+       .help = "iterator state to resume from, as JSON",
        .type = ArgType::text,
        .set = [](O& o, const Value& value) { o.start = IteratorState::from_json(std::get<std::string>(value)); },
        .get = [](const O& o) -> Value { return o.start ? o.start->to_json() : std::string(); },
        .may_be_absent = true},
       row<[](O& o) -> auto& { return o.raw_images; }>(
-          "raw_images", "u8 images and a column flip; a trailing flip and Normalize are left to the consumer"),
-      row<[](O& o) -> auto& { return o.pad_last; }>(
-          "pad_last",
-          "batches of one size: what is missing at the end, and samples that are skipped, are rows of zeros "
-          "that the column mask tells"),
+          "raw_images", "give u8 images and a column flip; the consumer does a final flip and Normalize itself"),
+      row<[](O& o) -> auto& { return o.pad_last; }>("pad_last",
+                                                    "make all batches the same size: missing and skipped samples are "
+                                                    "rows of zeros whose value in the column mask is 0"),
       row<[](O& o) -> auto& { return o.pull; }>(
-          "pull", "no threads: the consumer does the work itself, the reference for results"),
-      row<[](O& o) -> auto& { return o.disabled_passes; }>("disabled_passes", "names of passes that are left out"),
+          "pull", "no worker threads: the consumer's thread makes the batches; the reference for results"),
+      row<[](O& o) -> auto& { return o.disabled_passes; }>("disabled_passes", "names of passes to skip"),
       {.name = "bad_samples",
-       .help = "what a sample that cannot be made does: raise, skip, or replace (another one takes its place)",
+       .help = "what happens on a bad sample: raise, skip, or replace (another sample takes its place)",
        .type = ArgType::text,
        .set = [](O& o,
                  const Value& value) { o.bad_samples.policy = parse_bad_sample_policy(std::get<std::string>(value)); },
        .get = [](const O& o) -> Value { return name_of(o.bad_samples.policy); }},
-      row<[](O& o) -> auto& { return o.bad_samples.budget; }>("bad_sample_budget",
-                                                              "bad samples of a run; one more ends it", 0),
+      row<[](O& o) -> auto& { return o.bad_samples.budget; }>(
+          "bad_sample_budget", "number of bad samples that a run tolerates; one more ends it", 0),
       row<[](O& o) -> auto& { return o.bad_samples.quarantine; }>(
-          "quarantine", "a file that gets a JSON line for each bad sample; empty: none"),
+          "quarantine", "write a JSON line for each bad sample to this file; empty: none"),
       row<[](O& o) -> auto& { return o.jpeg_index_memory; }>(
           "jpeg_index_memory",
-          "bytes for the indices that let later epochs skip to their crops; 0: none; -1: a sixteenth of the memory "
-          "there is",
+          "most memory for JPEG indices, by which later epochs decode only the crop, in bytes; 0: none; -1: a "
+          "sixteenth of the available memory",
           -1),
       row<[](O& o) -> auto& { return o.jpeg_index_directory; }>(
           "jpeg_index_directory",
-          "folder that keeps these indices for later runs; empty: none are kept or read; absent: "
-          "the user's cache folder, in runs of several epochs and once they are 1 MiB"),
-      row<[](O& o) -> auto& { return o.jpeg_index_disk; }>("jpeg_index_disk",
-                                                           "bytes that all of them may take in that folder", 0),
-      row<[](O& o) -> auto& { return o.autotune; }>("autotune", "as few workers as the consumer needs"),
+          "folder that keeps JPEG indices for later runs; empty: none; absent: the user's cache folder, for runs of "
+          "several epochs whose indices reach 1 MiB"),
+      row<[](O& o) -> auto& { return o.jpeg_index_disk; }>(
+          "jpeg_index_disk", "most disk space for JPEG indices in jpeg_index_directory, in bytes", 0),
+      row<[](O& o) -> auto& { return o.autotune; }>("autotune",
+                                                    "adapt the number of workers to what the consumer needs"),
   };
   return table;
 }

@@ -43,7 +43,9 @@ ArgSpec count_arg(const char* name, const char* doc, std::int64_t fallback) {
 ArgSpec files_arg() {
   return {.name = "files", .type = ArgType::texts, .doc = "files or shell patterns", .place = true};
 }
-ArgSpec num_classes_arg() { return count_arg("num_classes", "labels outside are errors; 0: unknown"); }
+ArgSpec num_classes_arg() {
+  return count_arg("num_classes", "number of classes; larger labels are errors; 0: unknown");
+}
 
 void check_files(const Node& node) {
   if (arg<Texts>(node.args, "files").empty()) throw Error(fmt::format("[{}] files is empty", node.op));

@@ -123,8 +123,8 @@ SourceEntry csv_source() {
           .args =
               [] {
                 std::vector<ArgSpec> args = manifest_args("all, as bytes");
-                args.push_back(text_arg("delimiter", "between fields", ","));
-                args.push_back(flag_arg("header", "the first row names the columns", true));
+                args.push_back(text_arg("delimiter", "separator of fields", ","));
+                args.push_back(flag_arg("header", "whether the first row has the names of the columns", true));
                 return args;
               }(),
           .check = check_csv,

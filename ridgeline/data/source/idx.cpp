@@ -69,11 +69,11 @@ std::unique_ptr<Source> open(const Node& node) {
 
 SourceEntry idx_source() {
   return {.op = "idx",
-          .doc = "a pair of idx files, plain or gz",
+          .doc = "a pair of idx files, plain or gzipped",
           .args = {place_arg("images", "u8 [N,H,W] or [N,H,W,C]"), place_arg("labels", "u8 or i32 [N]"),
-                   count_arg("label_base", "what is subtracted from stored labels"),
-                   flag_arg("transposed", "pictures lie on their side: rows and columns are exchanged", false),
-                   texts_arg("class_names", "by label")},
+                   count_arg("label_base", "number that is subtracted from stored labels"),
+                   flag_arg("transposed", "images are stored transposed: exchange rows and columns", false),
+                   texts_arg("class_names", "names by label")},
           .check =
               [](const Node& node) {
                 not_empty(node, "images");

@@ -113,11 +113,11 @@ Dataset ImageFolder(const std::string& dir, ImageFolderOptions options, std::sha
 SourceEntry image_folder_source() {
   return {
       .op = "image_folder",
-      .doc = "class folders DIR/<class>/**/*; sorted classes give labels 0, 1, ...",
-      .args = {place_arg("dir", "folder that holds one folder a class"),
-               hashed_as(texts_arg("extensions", "lower-case ends of the file names that are read", image_extensions()),
+      .doc = "class folders DIR/<class>/**/*; labels 0, 1, ... are those of the sorted class names",
+      .args = {place_arg("dir", "folder with one folder per class"),
+               hashed_as(texts_arg("extensions", "extensions of the files to read, in lower case", image_extensions()),
                          Texts{".jpg", ".jpeg", ".png"}),
-               flag_arg("recursive", "files in folders below a class folder, too", true),
+               flag_arg("recursive", "also read files in folders below a class folder", true),
                texts_arg("classes", "class folders in the order of their labels; empty: all, sorted"),
                {.name = "labels",
                 .type = ArgType::integers,

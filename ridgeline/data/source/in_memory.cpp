@@ -51,7 +51,7 @@ void check_columns(const Node& node) {
 SourceEntry in_memory_source() {
   return {
       .op = "in_memory",
-      .doc = "columns held in memory",
+      .doc = "columns in memory",
       .args = {{.name = "columns", .type = ArgType::tensors, .doc = "named tensors with the same first extent"}},
       .check = check_columns,
       .open = open,

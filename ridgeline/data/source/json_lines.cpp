@@ -141,8 +141,8 @@ class JsonLinesSource : public Source {
 
 SourceEntry json_lines_source() {
   return {.op = "json_lines",
-          .doc = "one flat JSON object a line",
-          .args = manifest_args("as the first line shows them"),
+          .doc = "one flat JSON object per line",
+          .args = manifest_args("types as in the first line"),
           .check = check_manifest,
           .open = open_as<JsonLinesSource>,
           .columns = declared_columns,

@@ -190,15 +190,16 @@ void ManifestRow::finish() {
 std::vector<ArgSpec> manifest_args(const char* otherwise) {
   ArgSpec root = text_arg("root", "folder that image files are relative to; empty: the manifest's", "");
   root.place = true;
-  return {place_arg("file", "the file"),
-          texts_arg("columns", std::string("NAME:TYPE, TYPE one of bytes, i32, i64, f32, f64 (and [] for lists), or "
-                                           "class for texts that name one; empty: ") +
-                                   otherwise),
-          text_arg("image", "column that names an image file, whose bytes become the column image; empty: none", ""),
-          std::move(root),
-          count_arg("num_classes", "labels outside (column label) are errors; 0: unknown"),
-          newer(texts_arg("class_names",
-                          "of a column NAME:class, in the order of their labels; empty: all that come, sorted"))};
+  return {
+      place_arg("file", "the file"),
+      texts_arg("columns", std::string("NAME:TYPE, TYPE one of bytes, i32, i64, f32, f64 (and [] for lists), or "
+                                       "class for texts that name one; empty: ") +
+                               otherwise),
+      text_arg("image", "column that names an image file, whose bytes become the column image; empty: none", ""),
+      std::move(root),
+      count_arg("num_classes", "number of classes; larger values of the column label are errors; 0: unknown"),
+      newer(texts_arg("class_names",
+                      "classes of a column NAME:class, in the order of their labels; empty: all that occur, sorted"))};
 }
 
 void check_manifest(const Node& node) {

@@ -156,10 +156,10 @@ void check_named(const Node& node) {
 SourceEntry named_source() {
   return {
       .op = "named",
-      .doc = "a data set that has a name: cifar10, mnist, flowers102, voc, coco, ...",
+      .doc = "a standard data set: cifar10, mnist, flowers102, voc, coco, ...",
       .args = {{.name = "set", .type = ArgType::text, .doc = "its name"},
                {.name = "split", .type = ArgType::text, .doc = "train, val, test"},
-               place_arg("root", "folder it lies in"),
+               place_arg("root", "folder of the data set"),
                flag_arg("boxes", "the columns boxes (f32, fractions: top, left, bottom, right) and box_labels", false)},
       .check = check_named,
       .open = open,

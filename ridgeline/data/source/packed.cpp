@@ -82,7 +82,7 @@ class PackedSource : public Source {
 SourceEntry packed_source() {
   return {.op = "packed",
           .doc = "Ridgeline's own files of rows, read by memory map (ridgeline dataset pack)",
-          .args = {files_arg(), texts_arg("columns", "columns that are read; empty: all")},
+          .args = {files_arg(), texts_arg("columns", "columns to read; empty: all")},
           .check = check_files,
           .open = open_as<PackedSource>,
           .choose_columns = [](Node& node, Texts wanted) { node.args.at("columns") = std::move(wanted); }};

@@ -10,13 +10,14 @@ namespace ridgeline::data {
 
 std::vector<ArgSpec> record_file_args(std::vector<ArgSpec> others) {
   others.insert(others.begin(), files_arg());
-  others.push_back(count_arg("file_shards", "sharding by file: parts that the files are shared out to", 1));
-  ArgSpec part = count_arg("file_shard", "the part that is read: every file_shards-th file from this one on");
+  others.push_back(count_arg("file_shards", "sharding by file: number of shards that the files are divided into", 1));
+  ArgSpec part = count_arg("file_shard", "the shard to read: every file_shards-th file, beginning at this one");
   part.part = true;
   others.push_back(std::move(part));
-  ArgSpec limit = count_arg("inflate_limit",
-                            "bytes of memory for inflated blocks of compressed files; what is beyond is inflated again",
-                            static_cast<std::int64_t>(kInflateLimit));
+  ArgSpec limit = count_arg(
+      "inflate_limit",
+      "most memory for inflated blocks of compressed files, in bytes; others are inflated when they are needed",
+      static_cast<std::int64_t>(kInflateLimit));
   limit.place = true;  // cannot change a record
   others.push_back(std::move(limit));
   return others;

@@ -269,24 +269,25 @@ SourceEntry tar_source() {
   return {
       .op = "tar",
       .doc =
-          "tar archives in WebDataset's layout, also behind URLs (http://host/train-{000..146}.tar): members with one "
-          "base name are one sample, extensions its fields",
+          "tar archives in WebDataset's layout, also from URLs (http://host/train-{000..146}.tar): members with the "
+          "same base name are one sample, their extensions its fields",
       .args = {files_arg(),
                hashed_as(
-                   texts_arg("image", "fields that may be the image, the first that is there; empty: no column image",
+                   texts_arg("image",
+                             "fields that may be the image; the first that exists is used; empty: no column image",
                              image_fields()),
                    Texts{"jpg", "jpeg", "png"}),
                text_arg("label",
                         "field that holds the class as text; FIELD:KEY, a member of the JSON object in a field; /, the "
                         "folder of the sample; empty: no column label",
                         "cls"),
-               texts_arg("fields", "further fields, as bytes"), num_classes_arg(),
-               newer(
-                   texts_arg("class_names",
-                             "in the order of their labels, where labels are names; empty: folders are sorted, others "
-                             "are numbers")),
-               place_count("tries", "of archives behind a URL: requests that bring nothing, until it is an error", 5),
-               place_count("stall_seconds", "of archives behind a URL: silence after which a request has failed", 20)},
+               texts_arg("fields", "additional fields to read, as bytes"), num_classes_arg(),
+               newer(texts_arg(
+                   "class_names",
+                   "class names in the order of their labels; empty: labels are numbers, or sorted folder names")),
+               place_count("tries", "archives from URLs: number of failed requests after which it is an error", 5),
+               place_count("stall_seconds", "archives from URLs: seconds without data after which a request has failed",
+                           20)},
       .check = check_tar,
       .open = open_as<TarSource>,
       .columns = [](const Node& node) { return std::optional(columns_of(node)); },

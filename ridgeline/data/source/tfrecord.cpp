@@ -192,13 +192,13 @@ SourceEntry tfrecord_source() {
       .doc =
           "tf.train.Examples with the keys of slim's ImageNet or of TensorFlow Datasets (image, label), in TFRecord "
           "files (plain, GZIP, ZLIB)",
-      .args =
-          record_file_args({{.name = "label_base",
-                             .type = ArgType::text,
-                             .doc = "what is subtracted from stored labels; auto: 0 if any file has a label 0, else 1",
-                             .fallback = std::string("auto"),
-                             .allowed = {"auto", "0", "1"}},
-                            num_classes_arg()}),
+      .args = record_file_args(
+          {{.name = "label_base",
+            .type = ArgType::text,
+            .doc = "number that is subtracted from stored labels; auto: 0 if any file has a label 0, else 1",
+            .fallback = std::string("auto"),
+            .allowed = {"auto", "0", "1"}},
+           num_classes_arg()}),
       .check = check_tfrecord,
       .open = open_as<TFRecordSource>,
       .columns = [](const Node&) { return std::optional(columns()); },

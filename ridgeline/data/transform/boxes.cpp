@@ -67,11 +67,14 @@ Schema clip_boxes_schema(const Transform& t, Schema schema, const Columns& colum
 std::vector<TransformEntry> box_transforms() {
   return {
       {.op = "clip_boxes",
-       .doc = "cuts boxes off at the image's borders, and drops small ones with their box_labels",
-       .args = {{.name = "min_area", .type = ArgType::real, .doc = "least pixels of a box that stays", .fallback = 1.0},
+       .doc = "clips boxes to the image and drops small ones together with their box_labels",
+       .args = {{.name = "min_area",
+                 .type = ArgType::real,
+                 .doc = "smallest area in pixels of a box that is kept",
+                 .fallback = 1.0},
                 {.name = "min_share",
                  .type = ArgType::real,
-                 .doc = "least share of its former area inside the image",
+                 .doc = "smallest share of its former area that must lie inside the image",
                  .fallback = 0.0}},
        .check = check_clip_boxes,
        .schema = clip_boxes_schema,

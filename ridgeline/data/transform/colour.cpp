@@ -110,11 +110,11 @@ class GrayscaleStep : public Step {
 ArgSpec factor_arg() {
   return {.name = "factor",
           .type = ArgType::real,
-          .doc = "0: the poorer version (black, grey, without colour, smoothed), 1: the image, more: beyond it"};
+          .doc = "0: fully changed (black, grey, without colour, smoothed), 1: the image, above 1: enhanced"};
 }
-ArgSpec bits_arg() { return {.name = "bits", .type = ArgType::integer, .doc = "upper bits that stay, 0 to 8"}; }
+ArgSpec bits_arg() { return {.name = "bits", .type = ArgType::integer, .doc = "number of upper bits to keep, 0 to 8"}; }
 ArgSpec threshold_arg() {
-  return {.name = "threshold", .type = ArgType::real, .doc = "least value that is inverted, 0 to 255"};
+  return {.name = "threshold", .type = ArgType::real, .doc = "smallest value that is inverted, 0 to 255"};
 }
 
 void check_factor(const Transform& t) {
@@ -171,37 +171,39 @@ TransformEntry sometimes(const char* op, const char* doc, std::vector<ArgSpec> a
 }  // namespace
 
 std::vector<TransformEntry> colour_transforms() {
-  const char* hue = "share of the circle, -0.5 to 0.5";
+  const char* hue = "rotation of the hue, -0.5 to 0.5 of the colour circle";
   return {
-      always("adjust_brightness", "a blend with black", {factor_arg()}, check_factor, adjust<image::adjust_brightness>),
-      always("adjust_contrast", "a blend with the mean grey", {factor_arg()}, check_factor,
+      always("adjust_brightness", "changes the brightness: a blend with black", {factor_arg()}, check_factor,
+             adjust<image::adjust_brightness>),
+      always("adjust_contrast", "changes the contrast: a blend with the mean grey", {factor_arg()}, check_factor,
              adjust<image::adjust_contrast>),
-      always("adjust_saturation", "a blend with the image without colour", {factor_arg()}, check_factor,
-             adjust<image::adjust_saturation>),
-      always("adjust_sharpness", "a blend with the smoothed image", {factor_arg()}, check_factor,
+      always("adjust_saturation", "changes the saturation: a blend with the image without colour", {factor_arg()},
+             check_factor, adjust<image::adjust_saturation>),
+      always("adjust_sharpness", "changes the sharpness: a blend with the smoothed image", {factor_arg()}, check_factor,
              adjust<image::adjust_sharpness>),
-      always("adjust_hue", "turns the hue", {{.name = "factor", .type = ArgType::real, .doc = hue}}, check_hue,
+      always("adjust_hue", "rotates the hue", {{.name = "factor", .type = ArgType::real, .doc = hue}}, check_hue,
              adjust<image::adjust_hue>),
-      always("invert", "255 - v", {}, nullptr, invert),
-      always("posterize", "keeps the upper bits", {bits_arg()}, check_bits, posterize),
+      always("invert", "inverts values: 255 - v", {}, nullptr, invert),
+      always("posterize", "keeps the upper bits of each value", {bits_arg()}, check_bits, posterize),
       always("solarize", "inverts bright values", {threshold_arg()}, check_threshold, solarize),
       always("autocontrast", "stretches each channel to 0..255", {}, nullptr, autocontrast),
-      always("equalize", "spreads each channel's histogram evenly", {}, nullptr, equalize),
+      always("equalize", "equalizes the histogram of each channel", {}, nullptr, equalize),
       {.op = "grayscale",
-       .doc = "luma instead of colours",
+       .doc = "converts to grey (luma)",
        .args = {{.name = "channels",
                  .type = ArgType::integer,
-                 .doc = "of the result, 1 or 3",
+                 .doc = "number of channels of the result, 1 or 3",
                  .fallback = std::int64_t{1}}},
        .check = check_channels,
        .schema = each(grayscale_schema),
        .step = step<GrayscaleStep>},
-      sometimes("random_grayscale", "luma in all channels", {}, nullptr, grey_in_all_channels, 0.1),
-      sometimes("random_invert", "255 - v", {}, nullptr, invert),
-      sometimes("random_posterize", "keeps the upper bits", {bits_arg()}, check_bits, posterize),
+      sometimes("random_grayscale", "converts to grey with the given probability; all channels get the luma", {},
+                nullptr, grey_in_all_channels, 0.1),
+      sometimes("random_invert", "inverts values: 255 - v", {}, nullptr, invert),
+      sometimes("random_posterize", "keeps the upper bits of each value", {bits_arg()}, check_bits, posterize),
       sometimes("random_solarize", "inverts bright values", {threshold_arg()}, check_threshold, solarize),
       sometimes("random_autocontrast", "stretches each channel to 0..255", {}, nullptr, autocontrast),
-      sometimes("random_equalize", "spreads each channel's histogram evenly", {}, nullptr, equalize),
+      sometimes("random_equalize", "equalizes the histogram of each channel", {}, nullptr, equalize),
   };
 }
 

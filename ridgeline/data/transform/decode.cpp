@@ -51,8 +51,8 @@ ArgSpec exif_orientation_arg() {
   return {.name = "exif_orientation",
           .type = ArgType::text,
           .doc =
-              "apply: pictures that a camera stored lying or mirrored are turned upright, as by Pillow's "
-              "exif_transpose, and boxes with them",
+              "apply: rotate and mirror images and their boxes as the Exif orientation says, as Pillow's "
+              "exif_transpose does; ignore",
           .fallback = std::string("ignore"),
           .allowed = image::exif_orientation_names(),
           .newer = true};
@@ -89,7 +89,7 @@ Column decode_schema(const Transform& t, const Column& column) {
 std::vector<TransformEntry> decode_transforms() {
   return {
       {.op = "decode",
-       .doc = "JPEG, PNG, WebP or BMP, told by content, to RGB",
+       .doc = "decodes JPEG, PNG, WebP or BMP (recognised by content) to RGB",
        .args = {exif_orientation_arg()},
        .needs_pixels = false,
        .costly = true,

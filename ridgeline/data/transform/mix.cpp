@@ -132,7 +132,7 @@ std::unique_ptr<BatchStep> make_mixing(const Transform& t, const Schema& schema,
 ArgSpec alpha_arg() {
   return {.name = "alpha",
           .type = ArgType::real,
-          .doc = "both parameters of the Beta distribution of the shares; small: mostly one sample",
+          .doc = "alpha of Beta(alpha, alpha), from which the shares are drawn; small values: mostly one sample",
           .fallback = 1.0};
 }
 
@@ -175,7 +175,7 @@ Schema cutmix_schema(const Transform& t, Schema schema, const Columns& columns) 
 std::vector<TransformEntry> mix_transforms() {
   return {
       {.op = "mixup",
-       .doc = "a blend of each sample and its one-hot label with the one before it",
+       .doc = "mixup: blends each sample and its one-hot label with the previous sample of the batch",
        .args = {alpha_arg()},
        .needs_pixels = false,
        .random = true,
@@ -184,7 +184,8 @@ std::vector<TransformEntry> mix_transforms() {
        .schema = mixed_schema,
        .batch_step = make_mixing<MixUpStep>},
       {.op = "cutmix",
-       .doc = "a rectangle of the sample before in each sample, labels by its share",
+       .doc = "CutMix: copies a rectangle of the previous sample of the batch into each sample and weights the labels "
+              "by area",
        .args = {alpha_arg()},
        .needs_pixels = false,
        .random = true,

@@ -194,16 +194,16 @@ TransformEntry nested(const char* op, const char* doc, std::vector<ArgSpec> args
 
 std::vector<TransformEntry> nested_transforms() {
   return {
-      nested("compose", "operations one after the other, as one", {}, Kind::compose, {}, after_all),
-      nested("random_apply", "its operations one after the other, or none of them", {p_arg()}, Kind::apply,
-             check_probability, random_apply_schema),
-      nested("random_choice", "one of its operations",
+      nested("compose", "applies its operations one after the other", {}, Kind::compose, {}, after_all),
+      nested("random_apply", "applies all of its operations, with the given probability, or none", {p_arg()},
+             Kind::apply, check_probability, random_apply_schema),
+      nested("random_choice", "applies one of its operations, drawn at random",
              {{.name = "weights",
                .type = ArgType::reals,
-               .doc = "one an operation, any sum; empty: all alike",
+               .doc = "one weight per operation, any sum; empty: all equal",
                .fallback = Reals{}}},
              Kind::choice, check_random_choice, random_choice_schema),
-      nested("random_order", "all its operations in random order", {}, Kind::order, {}, random_order_schema),
+      nested("random_order", "applies all of its operations in random order", {}, Kind::order, {}, random_order_schema),
   };
 }
 

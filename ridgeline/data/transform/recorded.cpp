@@ -77,14 +77,14 @@ void check_note(const Transform& t) {
 std::vector<TransformEntry> recorded_transforms() {
   return {
       {.op = "record_geometry",
-       .doc = "adds the column image_geometry, which says what the transforms behind do to the image's geometry",
+       .doc = "adds the column image_geometry, a record of what the following transforms do to the image's geometry",
        .args = {},
        .needs_pixels = false,
        .schema = record_geometry_schema,
        .step = step<RecordGeometryStep>},
       {.op = "note_geometry",
-       .doc = "a line of its own in the column image_geometry",
-       .args = {{.name = "text", .type = ArgType::text, .doc = "one line"}},
+       .doc = "adds a line to the column image_geometry",
+       .args = {{.name = "text", .type = ArgType::text, .doc = "the line"}},
        .needs_pixels = false,
        .check = check_note,
        .schema = note_geometry_schema,

@@ -167,7 +167,7 @@ class DecodeResizeCenterCrop : public Step {
 ArgSpec size_rule_arg() {
   return {.name = "size_rule",
           .type = ArgType::text,
-          .doc = "how the longer side is rounded where only the shorter is given",
+          .doc = "how the longer side is rounded if only the shorter is given",
           .fallback = std::string("torchvision"),
           .allowed = {"torchvision", "mindata"}};
 }
@@ -176,16 +176,16 @@ std::vector<ArgSpec> crop_args() {
   return {size_arg(),
           {.name = "scale",
            .type = ArgType::reals,
-           .doc = "least and greatest share of the area",
+           .doc = "smallest and largest share of the area",
            .fallback = Reals{0.08, 1.0}},
           {.name = "ratio",
            .type = ArgType::reals,
-           .doc = "least and greatest width over height",
+           .doc = "smallest and largest ratio of width to height",
            .fallback = Reals{3.0 / 4, 4.0 / 3}},
           filter_arg(),
           {.name = "min_object_covered",
            .type = ArgType::real,
-           .doc = "share of one of a record's bounding boxes that a crop must contain; 0 ignores boxes",
+           .doc = "share of one of the record's bounding boxes that a crop must contain; 0: ignore boxes",
            .fallback = 0.1}};
 }
 
@@ -248,7 +248,7 @@ Transform fuse_decode_resize_center_crop(std::span<const Transform> of) {
 std::vector<TransformEntry> resize_transforms() {
   return {
       {.op = "random_resized_crop",
-       .doc = "a random part, resized: torchvision's rule, Pillow's resampling",
+       .doc = "a random crop, resized: crops as in torchvision, resampling as in Pillow",
        .args = crop_args(),
        .random = true,
        .ends_in_resize = true,
@@ -256,14 +256,14 @@ std::vector<TransformEntry> resize_transforms() {
        .schema = each(crop_schema),
        .step = seeded_step<RandomResizedCropStep<false>>},
       {.op = "resize",
-       .doc = "one number: the shorter side, ratio kept; two: exactly",
+       .doc = "resizes: one number: the shorter side, keeping the aspect ratio; two: exact height and width",
        .args = {size_arg("[shorter side] or [height, width]"), filter_arg(), size_rule_arg()},
        .ends_in_resize = true,
        .check = [](const Transform& t) { check_size(t); },
        .schema = each(resize_schema),
        .step = step<ResizeStep>},
       {.op = "decode_random_resized_crop",
-       .doc = "decode and random_resized_crop, decoding only what the crop reads",
+       .doc = "decode and random_resized_crop in one, which decodes only the region of the crop",
        .args = decode_crop_args(),
        .made_by_pass = true,
        .needs_pixels = false,
@@ -276,8 +276,8 @@ std::vector<TransformEntry> resize_transforms() {
        .fuses = {"decode", "random_resized_crop"},
        .fuse = fuse_decode_random_resized_crop},
       {.op = "decode_resize_center_crop",
-       .doc = "decode, resize and center_crop, decoding only what the crop reads",
-       .args = {size_arg("of the crop: [side] or [height, width]"),
+       .doc = "decode, resize and center_crop in one, which decodes only the region of the crop",
+       .args = {size_arg("size of the crop: [side] or [height, width]"),
                 {.name = "resize", .type = ArgType::integers, .doc = "[shorter side] or [height, width]"},
                 filter_arg(),
                 size_rule_arg(),

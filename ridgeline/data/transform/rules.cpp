@@ -20,7 +20,7 @@ ArgSpec filter_arg() {
   for (const image::Filter filter : image::all_filters()) names.emplace_back(image::name_of(filter));
   return {.name = "interpolation",
           .type = ArgType::text,
-          .doc = "filter of the resampling",
+          .doc = "resampling filter",
           .fallback = std::string("bilinear"),
           .allowed = std::move(names)};
 }
@@ -28,7 +28,7 @@ ArgSpec filter_arg() {
 ArgSpec sampling_arg() {
   return {.name = "interpolation",
           .type = ArgType::text,
-          .doc = "how pixels between pixels are looked up",
+          .doc = "interpolation between pixels",
           .fallback = std::string("nearest"),
           .allowed = {"nearest", "bilinear", "bicubic"}};
 }
@@ -36,7 +36,7 @@ ArgSpec sampling_arg() {
 ArgSpec fill_arg() {
   return {.name = "fill",
           .type = ArgType::integers,
-          .doc = "colour of pixels from outside the image: 1 value or 3, 0 to 255",
+          .doc = "colour of pixels outside the image: 1 value or 3, 0 to 255",
           .fallback = Integers{0}};
 }
 

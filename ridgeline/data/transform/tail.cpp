@@ -225,8 +225,10 @@ class ResizeWriteStep : public Step {
 
 // ---- rules
 
-ArgSpec mean_arg() { return {.name = "mean", .type = ArgType::reals, .doc = "per channel, as a share of 255"}; }
-ArgSpec std_arg() { return {.name = "std", .type = ArgType::reals, .doc = "per channel, as a share of 255; positive"}; }
+ArgSpec mean_arg() { return {.name = "mean", .type = ArgType::reals, .doc = "one per channel, as a share of 255"}; }
+ArgSpec std_arg() {
+  return {.name = "std", .type = ArgType::reals, .doc = "one per channel, as a share of 255; positive"};
+}
 
 void check_normalize(const Transform& t) {
   const Reals& mean = arg<Reals>(t.args, "mean");
@@ -285,7 +287,7 @@ Schema draw_flip_schema(const Transform& t, Schema schema, const Columns& column
 std::vector<TransformEntry> tail_transforms() {
   return {
       {.op = "random_horizontal_flip",
-       .doc = "mirrors left to right, drawn per image",
+       .doc = "mirrors images left to right, with the given probability",
        .args = {p_arg()},
        .random = true,
        .tail = TailPart::flip,
@@ -296,7 +298,7 @@ std::vector<TransformEntry> tail_transforms() {
                                             false);
        }},
       {.op = "normalize",
-       .doc = "u8 to f32, (v - 255 mean) / (255 std)",
+       .doc = "normalises u8 to f32: (v - 255 mean) / (255 std)",
        .args = {mean_arg(), std_arg()},
        .tail = TailPart::normalize,
        .check = check_normalize,
@@ -306,7 +308,7 @@ std::vector<TransformEntry> tail_transforms() {
                                             arg<Reals>(t.args, "std"), false);
        }},
       {.op = "hwc_to_chw",
-       .doc = "channels first",
+       .doc = "converts to channels first",
        .args = {},
        .tail = TailPart::layout,
        .schema = each(hwc_to_chw_schema),
@@ -314,7 +316,7 @@ std::vector<TransformEntry> tail_transforms() {
          return std::make_unique<WriteStep>(philox_key(seed, t.name), 0.0, Reals{}, Reals{}, true);
        }},
       {.op = "draw_flip",
-       .doc = "draws into the column flip and leaves the pixels to the consumer",
+       .doc = "draws whether to flip into the column flip; the consumer flips the pixels",
        .args = {p_arg()},
        .made_by_pass = true,
        .random = true,
@@ -324,15 +326,17 @@ std::vector<TransformEntry> tail_transforms() {
        .step = seeded_step<DrawFlipStep>},
       {.op = "write",
        .doc = "flip, normalize and channels first in one pass over the pixels",
-       .args =
-           {{.name = "p", .type = ArgType::real, .doc = "probability of the flip; 0: none", .fallback = 0.0},
-            {.name = "mean", .type = ArgType::reals, .doc = "as normalize; empty: pixels stay u8", .fallback = Reals{}},
-            {.name = "std", .type = ArgType::reals, .doc = "as normalize", .fallback = Reals{}},
-            {.name = "layout",
-             .type = ArgType::text,
-             .doc = "channels last or first",
-             .fallback = std::string("hwc"),
-             .allowed = {"hwc", "chw"}}},
+       .args = {{.name = "p", .type = ArgType::real, .doc = "probability of the flip; 0: none", .fallback = 0.0},
+                {.name = "mean",
+                 .type = ArgType::reals,
+                 .doc = "as in normalize; empty: pixels stay u8",
+                 .fallback = Reals{}},
+                {.name = "std", .type = ArgType::reals, .doc = "as in normalize", .fallback = Reals{}},
+                {.name = "layout",
+                 .type = ArgType::text,
+                 .doc = "layout of the result: channels last or first",
+                 .fallback = std::string("hwc"),
+                 .allowed = {"hwc", "chw"}}},
        .made_by_pass = true,
        .random = true,
        .takes_rows = true,
@@ -340,7 +344,7 @@ std::vector<TransformEntry> tail_transforms() {
        .schema = each(write_schema),
        .step = make_write},
       {.op = "resize_write",
-       .doc = "an operation that ends in a resize, whose rows go through a write while they are in cache",
+       .doc = "an operation that ends in a resize, merged with a write that processes rows while they are in cache",
        .args = {},
        .made_by_pass = true,
        .nests = true,

@@ -40,7 +40,7 @@ class RandomVerticalFlipStep : public Step {
 std::vector<TransformEntry> vertical_flip_transforms() {
   return {
       {.op = "random_vertical_flip",
-       .doc = "mirrors top to bottom",
+       .doc = "mirrors images top to bottom, with the given probability",
        .args = {p_arg()},
        .random = true,
        .check = check_probability,

@@ -234,18 +234,18 @@ class RandomPerspectiveStep : public Step {
 constexpr double kAny = -std::numeric_limits<double>::infinity();
 
 ArgSpec degrees_arg() {
-  return {.name = "degrees", .type = ArgType::reals, .doc = "in degrees, [most]: from -most to most; or [least, most]"};
+  return {.name = "degrees", .type = ArgType::reals, .doc = "in degrees: [a] for -a to a, or [smallest, largest]"};
 }
 ArgSpec center_arg() {
   return {.name = "center",
           .type = ArgType::reals,
-          .doc = "[x, y] in pixels that stays where it is; empty: the middle",
+          .doc = "fixed point [x, y] of the rotation, in pixels; empty: the centre",
           .fallback = Reals{}};
 }
 ArgSpec expand_arg() {
   return {.name = "expand",
           .type = ArgType::boolean,
-          .doc = "a result as large as the turned image needs",
+          .doc = "enlarge the result to hold the whole rotated image",
           .fallback = false};
 }
 
@@ -313,7 +313,7 @@ std::vector<TransformEntry> warp_transforms() {
   bilinear.fallback = std::string("bilinear");
   return {
       {.op = "rotate",
-       .doc = "turns by a fixed angle, against the clock",
+       .doc = "rotates counterclockwise by a fixed angle",
        .args = {{.name = "angle", .type = ArgType::real, .doc = "degrees"},
                 sampling_arg(),
                 expand_arg(),
@@ -323,18 +323,21 @@ std::vector<TransformEntry> warp_transforms() {
        .schema = each(rotated_schema),
        .step = step<RotateStep>},
       {.op = "random_rotation",
-       .doc = "turns by a random angle",
+       .doc = "rotates by a random angle",
        .args = {degrees_arg(), sampling_arg(), expand_arg(), center_arg(), fill_arg()},
        .random = true,
        .check = check_random_rotation,
        .schema = each(rotated_schema),
        .step = seeded_step<RandomRotationStep>},
       {.op = "affine",
-       .doc = "turns (with the clock), shears, scales and moves",
+       .doc = "rotates (clockwise), shears, scales and translates",
        .args = {{.name = "angle", .type = ArgType::real, .doc = "degrees", .fallback = 0.0},
-                {.name = "translate", .type = ArgType::reals, .doc = "[x, y] in pixels", .fallback = Reals{0, 0}},
+                {.name = "translate",
+                 .type = ArgType::reals,
+                 .doc = "translation [x, y] in pixels",
+                 .fallback = Reals{0, 0}},
                 {.name = "scale", .type = ArgType::real, .doc = "factor", .fallback = 1.0},
-                {.name = "shear", .type = ArgType::reals, .doc = "[x, y] in degrees", .fallback = Reals{0, 0}},
+                {.name = "shear", .type = ArgType::reals, .doc = "shear [x, y] in degrees", .fallback = Reals{0, 0}},
                 sampling_arg(),
                 center_arg(),
                 fill_arg()},
@@ -342,16 +345,20 @@ std::vector<TransformEntry> warp_transforms() {
        .schema = each(pixels_of),
        .step = step<AffineStep>},
       {.op = "random_affine",
-       .doc = "turns, moves, scales and shears at random, about the middle",
+       .doc = "rotates, translates, scales and shears at random, about the centre",
        .args = {degrees_arg(),
                 {.name = "translate",
                  .type = ArgType::reals,
-                 .doc = "most movement [x, y] as a share of width and height; empty: none",
+                 .doc = "largest translation [x, y] as a share of width and height; empty: none",
                  .fallback = Reals{}},
-                {.name = "scale", .type = ArgType::reals, .doc = "[least, most]; empty: none", .fallback = Reals{}},
+                {.name = "scale",
+                 .type = ArgType::reals,
+                 .doc = "[smallest, largest] factor; empty: none",
+                 .fallback = Reals{}},
                 {.name = "shear",
                  .type = ArgType::reals,
-                 .doc = "degrees: [most], [least, most] across, or four with those down; empty: none",
+                 .doc = "shear in degrees: [a] for -a to a, [smallest, largest] horizontal, or four numbers with the "
+                        "vertical ones; empty: none",
                  .fallback = Reals{}},
                 sampling_arg(),
                 center_arg(),
@@ -361,10 +368,10 @@ std::vector<TransformEntry> warp_transforms() {
        .schema = each(pixels_of),
        .step = seeded_step<RandomAffineStep>},
       {.op = "random_perspective",
-       .doc = "moves the corners inwards at random",
+       .doc = "perspective: moves the corners inwards at random",
        .args = {{.name = "distortion_scale",
                  .type = ArgType::real,
-                 .doc = "how far, as a share of half a side",
+                 .doc = "largest shift of a corner, as a share of half a side",
                  .fallback = 0.5},
                 p_arg(),
                 std::move(bilinear),

@@ -141,7 +141,7 @@ std::vector<OpDef> activation_ops() {
                }),
       gelu_op("gelu", {"x"}, "x * (1 + erf(x / sqrt(2))) / 2, or x * (1 + tanh(0.79788 * (x + 0.044715 x^3))) / 2",
               false),
-      gelu_op("gelu_grad", {"x", "dy"}, "dy times the derivative of gelu at x", true),
+      gelu_op("gelu_grad", {"x", "dy"}, "dy * gelu'(x), the derivative of gelu at x", true),
   };
   for (OpDef& op : ops) finish_pointwise(op);
   return ops;

@@ -249,9 +249,9 @@ std::vector<OpDef> batch_norm_ops() {
   OpDef train;
   train.name = "batch_norm_train";
   train.formula =
-      "y = (x - mean) * inv_std * gamma + beta [+ addend], then the activation; mean and variance over all axes of x "
-      "but the last, inv_std = 1 / sqrt(variance + epsilon); new_running = (1 - momentum) * running + momentum * "
-      "(mean, or variance * m/(m-1) of m values). Beside bf16 and f16 x, parameters and statistics may be f32";
+      "y = (x - mean) * inv_std * gamma + beta [+ addend], then the activation; mean and variance are over all axes of "
+      "x except the last, inv_std = 1 / sqrt(variance + epsilon); new_running = (1 - momentum) * running + momentum * "
+      "(mean, or variance * m/(m-1) for m values). If x is bf16 or f16, parameters and statistics may be f32";
   train.operands = {"x", "gamma", "beta", "running_mean", "running_var", "addend"};
   train.min_operands = 5;
   train.max_operands = 6;
@@ -266,18 +266,19 @@ std::vector<OpDef> batch_norm_ops() {
   OpDef backward;
   backward.name = "batch_norm_bwd";
   backward.formula =
-      "g = dy [+ addend], where the gate is open, else 0; xhat = (x - mean) * inv_std; dgamma = sum(g * xhat), dbeta = "
-      "sum(g), dx = gamma * inv_std * (g - dbeta/m - xhat * dgamma/m) for m values a channel. The gate is that of the "
-      "relu or relu6 behind the batch norm: closed where y <= 0, and where y >= ceiling if there is one, with y given "
-      "(of_y) or recomputed from x and beta (of_x)";
+      "g = dy [+ addend] where the gate is open, else 0; xhat = (x - mean) * inv_std; dgamma = sum(g * xhat), dbeta = "
+      "sum(g), dx = gamma * inv_std * (g - dbeta/m - xhat * dgamma/m) for m values per channel. The gate is the "
+      "gradient of a relu or relu6 that follows the batch norm: closed where y <= 0, and where y >= ceiling if that is "
+      "not 0; y is an operand (of_y) or recomputed from x and beta (of_x)";
   backward.operands = {"x", "dy", "gamma", "mean", "inv_std", "y_or_beta", "addend"};
   backward.min_operands = 5;
   backward.max_operands = 7;
   backward.results = {"dx", "dgamma", "dbeta", "g"};
-  backward.attributes = {optional("gate", std::string("none"), "none, of_x (an operand beta) or of_y (an operand y)"),
-                         optional("ceiling", 0.0, "of y, from which on the gate is closed, too: 6 of relu6; 0: none"),
-                         optional("addend", false, "whether the last operand is added to dy"),
-                         optional("passed", false, "whether g is a fourth result")};
+  backward.attributes = {
+      optional("gate", std::string("none"), "none, of_x (with an operand beta) or of_y (with an operand y)"),
+      optional("ceiling", 0.0, "value of y from which on the gate is closed: 6 for relu6; 0: none"),
+      optional("addend", false, "whether there is an operand addend, the last one, that is added to dy"),
+      optional("passed", false, "whether g is a fourth result")};
   backward.infer = infer_backward;
   backward.reference = reference_backward;
   backward.cost = cost_each(11);
@@ -286,12 +287,12 @@ std::vector<OpDef> batch_norm_ops() {
   eval.name = "batch_norm_eval";
   eval.formula =
       "y = (x - mean) * inv_std * gamma + beta [+ addend], then the activation; inv_std = 1 / sqrt(var + epsilon), or "
-      "var itself with var_is_inv_std=true";
+      "var if var_is_inv_std=true";
   eval.operands = {"x", "gamma", "beta", "mean", "var", "addend"};
   eval.min_operands = 5;
   eval.max_operands = 6;
   eval.results = {"y"};
-  eval.attributes = {epsilon, activation, optional("var_is_inv_std", false, "whether var is inv_std")};
+  eval.attributes = {epsilon, activation, optional("var_is_inv_std", false, "whether the operand var is inv_std")};
   eval.infer = infer_eval;
   eval.reference = reference_eval;
   eval.cost = cost_each(4);

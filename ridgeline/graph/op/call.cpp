@@ -7,12 +7,12 @@ namespace ridgeline {
 OpDef call_op() {
   OpDef def;
   def.name = "call";
-  def.formula = "the results of the graph's function `function` on the operands; inlined before everything else";
+  def.formula = "calls a function of the graph on the operands; inlined before all other passes";
   def.operands = {"argument"};
   def.min_operands = 0;
   def.max_operands = -1;
   def.results = {"result"};
-  def.attributes = {rules::required("function", std::string("block"), "name of a function of the graph")};
+  def.attributes = {rules::required("function", std::string("block"), "name of the function")};
   def.traits = kCall;
   def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
     rules::fail("call", "the types of \"" + std::string(op.name) + "\" are those of function " +

@@ -15,20 +15,21 @@ constexpr std::size_t kPieceAlignment = 64;
 
 constexpr std::array kRules = {
     CollectiveRule{"all_reduce", CollectiveKind::all_reduce, true, false, false, true, true, false, 0,
-                   "y = the sum (or mean) of x over the ranks of the group, on each of them"},
+                   "y = the sum (or mean) of x over the ranks of the group, on every rank"},
     CollectiveRule{"reduce", CollectiveKind::reduce, true, true, false, true, false, false, 0,
-                   "y = the sum (or mean) of x over the ranks of the group on rank root, 0 on the others"},
+                   "y = the sum (or mean) of x over the ranks of the group on rank root, and 0 on the others"},
     CollectiveRule{"broadcast", CollectiveKind::broadcast, false, true, false, true, true, false, 0,
-                   "y = x of rank root, on each rank"},
+                   "y = x of rank root, on every rank"},
     CollectiveRule{"all_gather", CollectiveKind::all_gather, false, false, false, false, true, true, 1,
-                   "y = x of rank 0, then that of rank 1, ..., along the first axis"},
-    CollectiveRule{"reduce_scatter", CollectiveKind::reduce_scatter, true, false, false, false, false, true, -1,
-                   "y = part r of ranks equal parts along the first axis of all_reduce(x), on rank r"},
+                   "y = the x of all ranks, concatenated along the first axis in the order of ranks"},
+    CollectiveRule{
+        "reduce_scatter", CollectiveKind::reduce_scatter, true, false, false, false, false, true, -1,
+        "y = on rank r, part r of all_reduce(x), which is divided into `ranks` equal parts along the first axis"},
     CollectiveRule{"all_to_all", CollectiveKind::all_to_all, false, false, false, false, false, false, 0,
-                   "y = part r of ranks equal parts along the first axis of rank 0's x, then that of rank 1's, ..., on "
-                   "rank r"},
+                   "y = on rank r, part r of the x of every rank, concatenated in the order of ranks; each x is "
+                   "divided into `ranks` equal parts along the first axis"},
     CollectiveRule{"transfer", CollectiveKind::transfer, false, false, true, true, false, false, 0,
-                   "y = x of rank from on rank to, x on rank from; other ranks must not run it"},
+                   "sends x from rank `from` to rank `to`: y = x of rank `from`, on both; other ranks must not run it"},
 };
 
 const CollectiveRule* find_rule(std::string_view name) {
@@ -88,14 +89,14 @@ void copy_elements(const Tensor& from, std::int64_t first_from, Tensor& to, std:
   for (std::int64_t i = 0; i < count; ++i) to.set(first_to + i, from.at(first_from + i));
 }
 
-AttributeSpec group() {
-  return optional("group", std::string("world"), "the ranks that exchange, by the group's name");
-}
-AttributeSpec ranks() { return required("ranks", std::int64_t{1}, "how many ranks the group has"); }
+AttributeSpec group() { return optional("group", std::string("world"), "name of the group of ranks"); }
+AttributeSpec ranks() { return required("ranks", std::int64_t{1}, "number of ranks of the group"); }
 AttributeSpec reduction() { return optional("reduction", std::string("sum"), "sum or mean"); }
-AttributeSpec from_rank() { return optional("from", std::int64_t{0}, "of a transfer: the rank that has x"); }
-AttributeSpec to_rank() { return optional("to", std::int64_t{0}, "of a transfer: the rank that gets it"); }
-AttributeSpec root() { return optional("root", std::int64_t{0}, "the rank in the group that is not as the others"); }
+AttributeSpec from_rank() { return optional("from", std::int64_t{0}, "transfer: the rank that sends x"); }
+AttributeSpec to_rank() { return optional("to", std::int64_t{0}, "transfer: the rank that receives it"); }
+AttributeSpec root() {
+  return optional("root", std::int64_t{0}, "the rank of the group that sends (broadcast) or receives (reduce)");
+}
 
 OpDef whole_op(const CollectiveRule& rule) {
   OpDef def;
@@ -260,20 +261,21 @@ std::vector<OpDef> collective_ops() {
   OpDef start;
   start.name = "collective_start";
   start.formula =
-      "hands x1, x2, ... over to be exchanged by `collective`; pending is the memory in which that happens and may "
-      "only be read by collective_done. Where apply is false nothing is exchanged";
+      "starts the collective on x1, x2, ... and does not wait for it; pending is its memory, which only "
+      "collective_done may read. If apply is false, nothing is exchanged";
   start.operands = {"x"};
   start.min_operands = 1;
   start.max_operands = -1;
   start.results = {"pending"};
-  start.attributes = {required("collective", std::string("all_reduce"), "which exchange, by the name of its op"),
-                      group(),
-                      ranks(),
-                      reduction(),
-                      root(),
-                      from_rank(),
-                      to_rank(),
-                      optional("conditional", false, "whether the last operand, apply, says if anything is exchanged")};
+  start.attributes = {
+      required("collective", std::string("all_reduce"), "name of the op of the collective"),
+      group(),
+      ranks(),
+      reduction(),
+      root(),
+      from_rank(),
+      to_rank(),
+      optional("conditional", false, "whether there is an operand apply, the last one: false: nothing is exchanged")};
   start.traits = kCollective | kStart;
   start.infer = infer_start;
   start.reference = reference_start;
@@ -281,12 +283,14 @@ std::vector<OpDef> collective_ops() {
 
   OpDef done;
   done.name = "collective_done";
-  done.formula = "y1, y2, ... = what came of x1, x2, ... of the collective_start that gave pending, once it is there";
+  done.formula =
+      "waits for the collective whose collective_start gave pending; y1, y2, ... = its results for x1, x2, ...";
   done.operands = {"pending"};
   done.min_operands = done.max_operands = 1;
   done.results = {"y"};
-  done.attributes = {required("shapes", Integers{1, 16}, "of the results: for each its rank, then its extents"),
-                     ranks()};
+  done.attributes = {
+      required("shapes", Integers{1, 16}, "shapes of the results: for each its number of axes, then its extents"),
+      ranks()};
   done.traits = kCollective | kDone;
   done.infer = infer_done;
   done.reference = reference_done;

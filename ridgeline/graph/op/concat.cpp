@@ -108,7 +108,7 @@ void reference_split(const OpInstance& op, std::span<const Tensor> inputs, std::
 std::vector<OpDef> concat_ops() {
   OpDef concat;
   concat.name = "concat";
-  concat.formula = "y = x1, x2, ... side by side along the axis";
+  concat.formula = "y = x1, x2, ... concatenated along the axis";
   concat.operands = {"x"};
   concat.min_operands = 1;
   concat.max_operands = -1;
@@ -119,12 +119,12 @@ std::vector<OpDef> concat_ops() {
 
   OpDef split;
   split.name = "split";
-  split.formula = "y1, y2, ... = parts of x along the axis, each as long as its size says";
+  split.formula = "y1, y2, ... = x divided along the axis into parts of the given sizes";
   split.operands = {"x"};
   split.min_operands = split.max_operands = 1;
   split.results = {"y"};
   split.attributes = {required("axis", std::int64_t{2}, kAxisMeaning),
-                      required("sizes", Integers{64, 64, 64}, "extents of the parts, which add up to that of x")};
+                      required("sizes", Integers{64, 64, 64}, "extents of the parts; their sum is the extent of x")};
   split.infer = infer_split;
   split.reference = reference_split;
   return {concat, split};

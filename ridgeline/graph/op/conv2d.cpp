@@ -85,8 +85,8 @@ std::vector<AttributeSpec> attributes_and(std::vector<AttributeSpec> more) {
   std::vector<AttributeSpec> specs = {
       optional("stride", Integers{1, 1}, "vertical, horizontal step in pixels"),
       optional("pad", Integers{0, 0, 0, 0}, "zeros at top, bottom, left, right, in pixels"),
-      optional("dilation", Integers{1, 1}, "vertical, horizontal distance of kernel elements"),
-      optional("groups", std::int64_t{1}, "channel groups that do not see each other"),
+      optional("dilation", Integers{1, 1}, "vertical, horizontal distance between kernel elements"),
+      optional("groups", std::int64_t{1}, "number of channel groups, which are convolved separately"),
   };
   for (AttributeSpec& spec : more) specs.push_back(std::move(spec));
   return specs;
@@ -231,9 +231,8 @@ std::vector<OpDef> conv2d_ops() {
   forward.name = "conv2d";
   forward.formula =
       "y[n,h,w,k] = b[k] [+ addend[n,h,w,k]] + sum over r,s,c of x[n, h*stride + r*dilation - top, w*stride + "
-      "s*dilation - left, c] * "
-      "w[k,r,s,c]; x [N,H,W,C], w [K,R,S,C/groups], zeros outside the image; then the activation. b may be f32 beside "
-      "bf16 and f16 data";
+      "s*dilation - left, c] * w[k,r,s,c], then the activation; x [N,H,W,C], w [K,R,S,C/groups], zeros outside the "
+      "image. b may be f32 if x is bf16 or f16";
   forward.operands = {"x", "w", "b", "addend"};
   forward.min_operands = 2;
   forward.max_operands = 4;
@@ -246,7 +245,7 @@ std::vector<OpDef> conv2d_ops() {
 
   OpDef data;
   data.name = "conv2d_bwd_data";
-  data.formula = "dx: the gradient of conv2d by its image, from dy and w; with a gate 0 where that is at most 0";
+  data.formula = "dx = the gradient of conv2d with respect to x; with an operand gate, 0 where gate <= 0";
   data.operands = {"dy", "w", "gate"};
   data.min_operands = 2;
   data.max_operands = 3;
@@ -260,7 +259,8 @@ std::vector<OpDef> conv2d_ops() {
   OpDef weights;
   weights.name = "conv2d_bwd_weights";
   weights.formula =
-      "dw [K,R,S,C/groups]: the gradient of conv2d by its weight; with bias=true also db[k] = sum of dy over n,h,w";
+      "dw [K,R,S,C/groups] = the gradient of conv2d with respect to w; with bias=true also db[k] = sum of dy over "
+      "n,h,w";
   weights.operands = {"x", "dy"};
   weights.min_operands = weights.max_operands = 2;
   weights.results = {"dw", "db"};

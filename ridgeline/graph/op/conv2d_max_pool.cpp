@@ -142,13 +142,13 @@ Cost gradient_cost(const OpInstance& op, std::span<const ValueType> results) {
 
 std::vector<AttributeSpec> attributes_and(std::vector<AttributeSpec> more) {
   std::vector<AttributeSpec> specs = {
-      optional("stride", Integers{1, 1}, "of the convolution, as all that is not of the pool"),
+      optional("stride", Integers{1, 1}, "vertical, horizontal step of the convolution in pixels"),
       optional("pad", Integers{0, 0, 0, 0}, "zeros at top, bottom, left, right, in pixels"),
-      optional("dilation", Integers{1, 1}, "vertical, horizontal distance of kernel elements"),
-      optional("groups", std::int64_t{1}, "channel groups that do not see each other"),
+      optional("dilation", Integers{1, 1}, "vertical, horizontal distance between kernel elements"),
+      optional("groups", std::int64_t{1}, "number of channel groups, which are convolved separately"),
       required("pool_kernel", Integers{3, 3}, "height and width of the window"),
       required("pool_stride", Integers{2, 2}, "vertical, horizontal step of the window"),
-      optional("pool_pad", Integers{0, 0, 0, 0}, "pixels around the convolution's result that no window takes"),
+      optional("pool_pad", Integers{0, 0, 0, 0}, "padding of the pooling windows in pixels: top, bottom, left, right"),
       f32_results(),
   };
   for (AttributeSpec& spec : more) specs.push_back(std::move(spec));
@@ -161,20 +161,20 @@ std::vector<OpDef> conv2d_max_pool_ops() {
   OpDef forward;
   forward.name = "conv2d_max_pool";
   forward.made_of = "conv2d";
-  forward.formula = "y, index = max_pool(conv2d(x, w, b)), rounded to the type of x in between";
+  forward.formula = "y, index = max_pool(conv2d(x, w, b)); the convolution is rounded to the type of x";
   forward.operands = {"x", "w", "b"};
   forward.min_operands = 2;
   forward.max_operands = 3;
   forward.results = {"y", "index"};
   forward.attributes = {
-      optional("stride", Integers{1, 1}, "of the convolution, as all up to activation"),
+      optional("stride", Integers{1, 1}, "vertical, horizontal step of the convolution in pixels"),
       optional("pad", Integers{0, 0, 0, 0}, "zeros at top, bottom, left, right, in pixels"),
-      optional("dilation", Integers{1, 1}, "vertical, horizontal distance of kernel elements"),
-      optional("groups", std::int64_t{1}, "channel groups that do not see each other"),
+      optional("dilation", Integers{1, 1}, "vertical, horizontal distance between kernel elements"),
+      optional("groups", std::int64_t{1}, "number of channel groups, which are convolved separately"),
       optional("activation", std::string("none"), "none or relu, applied to the convolution"),
       required("pool_kernel", Integers{3, 3}, "height and width of the window"),
       required("pool_stride", Integers{2, 2}, "vertical, horizontal step of the window"),
-      optional("pool_pad", Integers{0, 0, 0, 0}, "pixels around the convolution's result that no window takes"),
+      optional("pool_pad", Integers{0, 0, 0, 0}, "padding of the pooling windows in pixels: top, bottom, left, right"),
   };
   forward.infer = infer;
   forward.reference = reference;
@@ -184,7 +184,7 @@ std::vector<OpDef> conv2d_max_pool_ops() {
   data.name = "conv2d_max_pool_bwd_data";
   data.made_of = "conv2d_bwd_data";
   data.formula =
-      "dx = conv2d_bwd_data(max_pool_bwd(dy, index), w, gate), the gradient in between rounded to the type of dy";
+      "dx = conv2d_bwd_data(max_pool_bwd(dy, index), w, gate); the gradient of the pool is rounded to the type of dy";
   data.operands = {"dy", "index", "w", "gate"};
   data.min_operands = 3;
   data.max_operands = 4;
@@ -195,7 +195,7 @@ std::vector<OpDef> conv2d_max_pool_ops() {
   weights.name = "conv2d_max_pool_bwd_weights";
   weights.made_of = "conv2d_bwd_weights";
   weights.formula =
-      "dw, db = conv2d_bwd_weights(x, max_pool_bwd(dy, index)), the gradient in between rounded to the type of dy";
+      "dw, db = conv2d_bwd_weights(x, max_pool_bwd(dy, index)); the gradient of the pool is rounded to the type of dy";
   weights.operands = {"x", "dy", "index"};
   weights.min_operands = weights.max_operands = 3;
   weights.results = {"dw", "db"};

@@ -139,8 +139,8 @@ std::vector<OpDef> dense_ops() {
   OpDef forward;
   forward.name = "dense";
   forward.formula =
-      "y[n,k] = b[k] [+ addend[n,k]] + sum over c of x[n,c] * w[k,c]; x [N,C], w [K,C]; then the activation. b may be "
-      "f32 beside bf16 and f16 data";
+      "y[n,k] = b[k] [+ addend[n,k]] + sum over c of x[n,c] * w[k,c], then the activation; x [N,C], w [K,C]. b may be "
+      "f32 if x is bf16 or f16";
   forward.operands = {"x", "w", "b", "addend"};
   forward.min_operands = 2;
   forward.max_operands = 4;

@@ -96,17 +96,18 @@ OpDef dense_update_op() {
   def.name = kName;
   def.formula =
       "dw[k,c] = sum over n of dy[n,k] * x[n,c]; next states = expression(states, dw, scalars...), element by element, "
-      "in f32; the operands are the states, w [K,C] first, x [N,C], dy [N,K], then scalars. The results are the next "
-      "states, with bias=true db[k] = sum over n of dy[n,k], with squares=true the sum of w[k,c]^2, then what the "
-      "expression gives behind the states: rounded copies";
+      "in f32. Operands: the states (first w [K,C]), x [N,C], dy [N,K], scalars. Results: the next states; with "
+      "bias=true db[k] = sum over n of dy[n,k]; with squares=true the sum of w[k,c]^2; then the other results of the "
+      "expression, rounded copies of states";
   def.operands = {"operand"};
   def.min_operands = 3;
   def.max_operands = -1;
   def.results = {"result"};
-  def.attributes = {required("expression", std::string("x0 - x2 * x1"), "a loop expression: see graph/loop/text.h"),
-                    required("states", std::int64_t{1}, "how many states there are: the weights and their slots"),
-                    optional("bias", false, "whether db is a result"),
-                    optional("squares", false, "whether the sum of the squares of the weights, as read, is a result")};
+  def.attributes = {
+      required("expression", std::string("x0 - x2 * x1"), "loop expression (graph/loop/text.h)"),
+      required("states", std::int64_t{1}, "number of states: the weights and their slots"),
+      optional("bias", false, "whether db is a result"),
+      optional("squares", false, "whether the sum of the squares of the weights before the update is a result")};
   def.traits = kUpdate;
   def.states = [](const Attributes& attributes) { return DenseUpdate(attributes).states; };
   def.writes_copies = true;

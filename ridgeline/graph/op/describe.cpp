@@ -46,11 +46,11 @@ std::string traits_of(const OpDef& def) {
   };
   add(kPointwise, "pointwise");
   add(kReduction, "reduction");
-  add(kRandom, "random by counter");
+  add(kRandom, "random numbers by counter");
   add(kView, "a view of its operand");
   add(kUpdate, "results are the next versions of the first operands");
   add(kCall, "call");
-  add(kCast, "its operand in another type");
+  add(kCast, "converts its operand to another type");
   return text;
 }
 

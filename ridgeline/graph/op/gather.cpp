@@ -87,11 +87,11 @@ void check_indices(std::string_view op, const std::int32_t* indices, const Gathe
 }
 
 std::vector<OpDef> gather_ops() {
-  const AttributeSpec axis = optional("axis", std::int64_t{0}, fmt::format("of the rows; {}", kAxisMeaning));
+  const AttributeSpec axis = optional("axis", std::int64_t{0}, fmt::format("axis of the rows; {}", kAxisMeaning));
 
   OpDef forward;
   forward.name = "gather";
-  forward.formula = "y[i...,j] = table[indices[i...],j]: rows of the table by number; indices i32";
+  forward.formula = "y[i...,j] = table[indices[i...],j]: rows of the table, by index; indices are i32";
   forward.operands = {"table", "indices"};
   forward.min_operands = forward.max_operands = 2;
   forward.results = {"y"};

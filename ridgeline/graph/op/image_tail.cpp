@@ -54,17 +54,16 @@ OpDef image_tail_op() {
   OpDef def;
   def.name = "image_tail";
   def.formula =
-      "y = (v - 255*mean) / (255*std) of each byte, rounded once, images mirrored left to right where flip is not 0. "
-      "image "
-      "u8 [N,H,W,3], flip u8 [N], y [N,H,W,3], rounded to its type from f32";
+      "y = (v - 255*mean) / (255*std) for each byte v, computed in f32 and rounded once to the type of y; images whose "
+      "flip is not 0 are mirrored left to right. image u8 [N,H,W,3], flip u8 [N], y [N,H,W,3]";
   def.operands = {"image", "flip"};
   def.min_operands = 1;
   def.max_operands = 2;
   def.results = {"y"};
   def.attributes = {required("mean", Reals(image::kImagenetMean.begin(), image::kImagenetMean.end()),
-                             "of each channel, as a fraction of 255"),
+                             "one per channel, as a fraction of 255"),
                     required("std", Reals(image::kImagenetStd.begin(), image::kImagenetStd.end()),
-                             "of each channel, as a fraction of 255"),
+                             "one per channel, as a fraction of 255"),
                     optional("dtype", DType::f32, "the element type of y: f32, bf16 or f16")};
   def.infer = infer;
   def.reference = reference;

@@ -134,12 +134,13 @@ Cost cost_each(double each, const OpInstance& op, std::span<const ValueType> res
 // The op and its gradient.
 std::vector<OpDef> norm(const std::string& name, bool by_groups, const std::string& over) {
   std::vector<AttributeSpec> groups;
-  if (by_groups) groups.push_back(required("groups", std::int64_t{32}, "groups of channels, of one size"));
+  if (by_groups)
+    groups.push_back(required("groups", std::int64_t{32}, "number of groups of channels, all of the same size"));
 
   OpDef forward;
   forward.name = name;
   forward.formula = "y = (x - mean) * inv_std * gamma + beta; mean and variance over " + over +
-                    ", inv_std = 1 / sqrt(variance + epsilon). Beside bf16 and f16 x the rest may be f32";
+                    ", inv_std = 1 / sqrt(variance + epsilon). If x is bf16 or f16, the other values may be f32";
   forward.operands = {"x", "gamma", "beta"};
   forward.min_operands = forward.max_operands = 3;
   forward.results = {"y", "mean", "inv_std"};
@@ -152,8 +153,8 @@ std::vector<OpDef> norm(const std::string& name, bool by_groups, const std::stri
   OpDef backward;
   backward.name = name + "_bwd";
   backward.formula =
-      "xhat = (x - mean) * inv_std; dgamma = sum(dy * xhat), dbeta = sum(dy), dx = inv_std * (g - mean(g) "
-      "- xhat * mean(g * xhat)), g = dy * gamma, means as those of " +
+      "xhat = (x - mean) * inv_std, g = dy * gamma; dgamma = sum(dy * xhat), dbeta = sum(dy), dx = inv_std * (g - "
+      "mean(g) - xhat * mean(g * xhat)); means are over the same elements as in " +
       name;
   backward.operands = {"x", "dy", "gamma", "mean", "inv_std"};
   backward.min_operands = backward.max_operands = 5;
@@ -182,7 +183,7 @@ SampleNormForm sample_norm_form(const Shape& x, const Shape& gamma, const Attrib
 }
 
 std::vector<OpDef> layer_norm_ops() {
-  std::vector<OpDef> ops = norm("layer_norm", false, "the last axes of x, those of gamma and beta");
+  std::vector<OpDef> ops = norm("layer_norm", false, "the last axes of x, which are the axes of gamma and beta");
   for (OpDef& def : norm("group_norm", true, "each group of channels of each sample of x [N,...,C]")) {
     ops.push_back(std::move(def));
   }

@@ -128,8 +128,8 @@ OpDef matmul_op() {
   OpDef def;
   def.name = "matmul";
   def.formula =
-      "y[...,i,j] = sum over k of a[...,i,k] * b[...,k,j]; a and b are read transposed in their last two axes where "
-      "that is said. Axes in front of these are repeated as NumPy does";
+      "y[...,i,j] = sum over k of a[...,i,k] * b[...,k,j]; transpose_a and transpose_b exchange the last two axes of a "
+      "and b. The other axes are broadcast as in NumPy";
   def.operands = {"a", "b"};
   def.min_operands = def.max_operands = 2;
   def.results = {"y"};

@@ -57,10 +57,9 @@ OpDef definition(const std::string& name) {
 std::vector<OpDef> metric_ops() {
   OpDef top_k = definition("top_k_accuracy");
   top_k.formula =
-      "hits f32 [] = the number of rows in which fewer than k logits are greater than the label's (ties count as hits, "
-      "as "
-      "in TensorFlow's in_top_k) and whose mask is not 0";
-  top_k.attributes = {required("k", std::int64_t{5}, "how many guesses a row has, at least 1")};
+      "hits f32 [] = the number of rows whose mask is not 0 and in which fewer than k logits are greater than the "
+      "logit of the label (so ties are hits, as in TensorFlow's in_top_k)";
+  top_k.attributes = {required("k", std::int64_t{5}, "number of classes that count as guessed, at least 1")};
   top_k.infer = [](const OpInstance& op) {
     if (op.attributes.integer("k") < 1) {
       fail("top_k_accuracy", "k=" + std::to_string(op.attributes.integer("k")) + " must be at least 1");
@@ -75,7 +74,8 @@ std::vector<OpDef> metric_ops() {
   };
 
   OpDef argmax = definition("argmax_accuracy");
-  argmax.formula = "hits f32 [] = the number of rows whose first largest logit is the label's and whose mask is not 0";
+  argmax.formula =
+      "hits f32 [] = the number of rows whose mask is not 0 and whose first largest logit is that of the label";
   argmax.reference = [](const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
     count_hits("argmax_accuracy", op, inputs, outputs[0], [](std::span<const double> row, std::size_t label) {
       return static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()) == label;

@@ -85,7 +85,7 @@ OpDef cast_op() {
   Expression expression = define<1>([](Expr x) { return x; });
   OpDef def = pointwise_op("cast", {"x"}, [expression](const Attributes&) { return expression; });
   def.traits |= kCast;
-  def.formula = "x in another element type: integers towards zero and saturating, bool as x != 0";
+  def.formula = "x converted to another element type: to integers towards zero and saturating, to bool as x != 0";
   def.attributes = {required("to", DType::f32, "the element type of the result")};
   // An i32 becomes a narrow floating number by one rounding, and stays zero or not, in f32 as well.
   def.arithmetic = [expression](const OpInstance& op, std::span<const ValueType> results) {
@@ -108,7 +108,7 @@ OpDef scale_op() {
     return define<1>([&](Expr x) { return x * factor; });
   });
   def.formula = "x * factor";
-  def.attributes = {required("factor", 1.0, "what every element is multiplied by")};
+  def.attributes = {required("factor", 1.0, "factor of every element")};
   def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
     return {same_types("scale", {"x"}, op.inputs, kFloatingTypes)};
   };
@@ -121,8 +121,8 @@ OpDef constant_op() {
     builder.store(builder.constant(attributes.real("value")));
     return builder.finish(0);
   });
-  def.formula = "value, a scalar";
-  def.attributes = {required("value", 0.0, "the number"), optional("dtype", DType::f32, "its element type")};
+  def.formula = "a scalar";
+  def.attributes = {required("value", 0.0, "the value"), optional("dtype", DType::f32, "its element type")};
   def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
     if (op.attributes.dtype("dtype") == DType::bytes) fail("constant", "a number is no byte string");
     return {{op.attributes.dtype("dtype"), Shape{}}};
@@ -139,7 +139,9 @@ OpDef dropout_op() {
       return select(uniform(step, key) < static_cast<double>(static_cast<float>(keep)), x / keep, 0);
     });
   });
-  def.formula = "u < keep_prob ? x / keep_prob : 0, u uniform in [0,1) by (key, step, element); its own backward on dy";
+  def.formula =
+      "u < keep_prob ? x / keep_prob : 0 with u uniform in [0,1), a function of (key, step, element); also its own "
+      "gradient, applied to dy";
   def.attributes = {required("keep_prob", 0.5, "probability that an element is kept, in (0, 1]"),
                     required("key", std::int64_t{0}, "Philox key, k0 in the low and k1 in the high 32 bits")};
   def.traits |= kRandom;
@@ -163,11 +165,13 @@ OpDef dropout_op() {
 OpDef loop_op() {
   OpDef def = pointwise_op("loop", {"x"},
                            [](const Attributes& attributes) { return loop::parse(attributes.string("expression")); });
-  def.formula = "the expression, element by element, in f32; a result is stored as the type that it names";
+  def.formula =
+      "evaluates the expression element by element, in f32; each result is stored in the type that the expression "
+      "gives";
   def.arithmetic = [](const OpInstance&, std::span<const ValueType>) { return Arithmetic::f32; };
   def.min_operands = 0;
   def.max_operands = -1;
-  def.attributes = {required("expression", std::string("x0"), "a loop expression: see graph/loop/text.h")};
+  def.attributes = {required("expression", std::string("x0"), "loop expression (graph/loop/text.h)")};
   def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
     const Expression expression = loop::parse(op.attributes.string("expression"), static_cast<int>(op.inputs.size()));
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {

@@ -224,7 +224,7 @@ std::vector<OpDef> pool_ops() {
 
   OpDef maximum_backward;
   maximum_backward.name = "max_pool_bwd";
-  maximum_backward.formula = "dx: each dy added to the pixel that its index names, zero elsewhere";
+  maximum_backward.formula = "dx = each dy added to the pixel of its index, zero elsewhere";
   maximum_backward.operands = {"dy", "index"};
   maximum_backward.min_operands = maximum_backward.max_operands = 2;
   maximum_backward.results = {"dx"};
@@ -234,7 +234,8 @@ std::vector<OpDef> pool_ops() {
 
   OpDef average;
   average.name = "avg_pool";
-  average.formula = "y = the mean over each window; the divisor is the window's area, or its part inside the image";
+  average.formula =
+      "y = the mean over each window; the divisor is the area of the window or of its part inside the image";
   average.operands = {"x"};
   average.min_operands = average.max_operands = 1;
   average.results = {"y"};
@@ -245,7 +246,7 @@ std::vector<OpDef> pool_ops() {
 
   OpDef average_backward;
   average_backward.name = "avg_pool_bwd";
-  average_backward.formula = "dx: each dy, divided as avg_pool divides, added to the pixels of its window";
+  average_backward.formula = "dx = each dy, divided as in avg_pool, added to all pixels of its window";
   average_backward.operands = {"dy"};
   average_backward.min_operands = average_backward.max_operands = 1;
   average_backward.results = {"dx"};

@@ -61,8 +61,8 @@ OpDef definition(const std::string& name, std::string text, Kind kind) {
   def.operands = {"x"};
   def.min_operands = def.max_operands = 1;
   def.results = {"y"};
-  def.attributes = {optional("axes", Integers{}, "axes to reduce, counted from 0; none means all"),
-                    optional("keep_dims", false, "whether reduced axes stay with extent 1")};
+  def.attributes = {optional("axes", Integers{}, "axes to reduce, counted from 0; empty: all"),
+                    optional("keep_dims", false, "whether reduced axes are kept with extent 1")};
   def.traits = kReduction;
   def.infer = [name](const OpInstance& op) { return infer(name, op); };
   def.reference = [kind](const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {

@@ -35,7 +35,7 @@ DType result_dtype(std::string_view op, const Attributes& attributes, DType data
 void expect_axes(std::string_view op, const Integers& axes, int rank);
 // The axis of an attribute, counted from 0; -1 is the last one, -2 the one before, ...
 int axis_of(std::string_view op, std::int64_t axis, int rank);
-inline constexpr const char* kAxisMeaning = "counted from 0; -1 is the last one, -2 the one before, ...";
+inline constexpr const char* kAxisMeaning = "counted from 0; -1 is the last axis, -2 the one before, ...";
 
 inline AttributeSpec required(std::string name, Attribute example, std::string meaning) {
   return {std::move(name), std::move(example), std::nullopt, std::move(meaning)};
@@ -46,7 +46,7 @@ inline AttributeSpec optional(std::string name, Attribute fallback, std::string 
 
 // The row of that attribute: ops whose sums are f32 internally can store them as f32.
 inline AttributeSpec f32_results() {
-  return optional("f32_results", false, "results are f32, not rounded to the type of the operands");
+  return optional("f32_results", false, "whether results are f32 instead of rounded to the type of the operands");
 }
 
 // The elements as doubles, whatever the type.

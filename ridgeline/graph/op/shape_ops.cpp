@@ -133,14 +133,14 @@ OpDef unary(std::string name, std::string formula, std::vector<AttributeSpec> at
 }  // namespace
 
 std::vector<OpDef> shape_ops() {
-  const AttributeSpec order = required("order", std::string("hwc"), "hwc or chw: the order within a row");
+  const AttributeSpec order = required("order", std::string("hwc"), "hwc or chw: the order of elements within a row");
 
-  OpDef reshape = unary("reshape", "y = x in row-major order under another shape",
+  OpDef reshape = unary("reshape", "y = the elements of x, in row-major order, in another shape",
                         {required("shape", Integers{1, 4096}, "the new shape")}, kView);
   reshape.infer = infer_reshape;
   reshape.reference = reference_copy;
 
-  OpDef flatten = unary("flatten", "x [N,H,W,C] as rows [N,H*W*C]; with order hwc the bytes stay as they are", {order});
+  OpDef flatten = unary("flatten", "x [N,H,W,C] as rows [N,H*W*C]; with order hwc memory stays unchanged", {order});
   flatten.infer = infer_flatten;
   flatten.reference = reference_flatten;
 
@@ -154,7 +154,7 @@ std::vector<OpDef> shape_ops() {
   transpose.infer = infer_transpose;
   transpose.reference = reference_transpose;
 
-  OpDef broadcast = unary("broadcast_to", "x repeated along new axes and axes of extent 1, as NumPy does",
+  OpDef broadcast = unary("broadcast_to", "x repeated along new axes and axes of extent 1, as in NumPy",
                           {required("shape", Integers{128, 10}, "the new shape")});
   broadcast.infer = infer_broadcast;
   broadcast.reference = reference_broadcast;

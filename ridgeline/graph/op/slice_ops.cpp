@@ -132,19 +132,19 @@ std::vector<OpDef> slice_ops() {
 
   OpDef pad;
   pad.name = "pad";
-  pad.formula = "y = x with low[i] elements before and high[i] after along axis i; negative amounts crop";
+  pad.formula = "y = x with low[i] elements added before and high[i] after it along axis i; negative numbers crop";
   pad.operands = {"x"};
   pad.min_operands = pad.max_operands = 1;
   pad.results = {"y"};
-  pad.attributes = {required("low", Integers{0, 0, 0, 8}, "elements before, one an axis"),
-                    required("high", Integers{0, 0, 0, 8}, "elements after, one an axis"),
-                    optional("value", 0.0, "of new elements")};
+  pad.attributes = {required("low", Integers{0, 0, 0, 8}, "elements to add before, one number per axis"),
+                    required("high", Integers{0, 0, 0, 8}, "elements to add after, one number per axis"),
+                    optional("value", 0.0, "value of new elements")};
   pad.infer = infer_pad;
   pad.reference = reference_pad;
 
   OpDef slice;
   slice.name = "strided_slice";
-  slice.formula = "y[i] = x[start + i*stride], i below size, along every axis";
+  slice.formula = "y[i] = x[start + i*stride] for i < size, along every axis";
   slice.operands = {"x"};
   slice.min_operands = slice.max_operands = 1;
   slice.results = {"y"};

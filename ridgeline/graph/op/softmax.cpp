@@ -205,7 +205,7 @@ std::vector<OpDef> softmax_ops() {
   const AttributeSpec smoothing =
       optional("label_smoothing", 0.0, "weight of the uniform distribution in the target, [0, 1]");
 
-  const AttributeSpec axis = optional("axis", std::int64_t{-1}, fmt::format("of k; {}", kAxisMeaning));
+  const AttributeSpec axis = optional("axis", std::int64_t{-1}, fmt::format("axis of k; {}", kAxisMeaning));
 
   OpDef softmax;
   softmax.name = "softmax";
@@ -235,9 +235,8 @@ std::vector<OpDef> softmax_ops() {
   loss.name = "softmax_cross_entropy";
   loss.formula =
       "p = softmax(logits), loss[n] = -sum over k of q[n,k] * log p[n,k], q = (1 - label_smoothing) * one_hot(labels) "
-      "+ "
-      "label_smoothing / K; loss 0 where the mask is 0. logits [N,K], labels i32 [N], or shares [N,K] in the place of "
-      "one_hot(labels), mask [N]";
+      "+ label_smoothing / K; the loss is 0 where the mask is 0. logits [N,K], mask [N], labels i32 [N], or floating "
+      "[N,K] instead of one_hot(labels)";
   loss.operands = {"logits", "labels", "mask"};
   loss.min_operands = 2;
   loss.max_operands = 3;

@@ -74,7 +74,8 @@ OpDef update_op(Form form) {
   def.results.clear();
   for (const std::string& name : form.updated) def.results.push_back("next_" + name);
   def.attributes = std::move(form.attributes);
-  def.attributes.push_back(optional(kConditional, false, "whether the last operand, apply, says if the step counts"));
+  def.attributes.push_back(
+      optional(kConditional, false, "whether there is an operand apply, the last one: false: nothing is updated"));
   def.traits |= kUpdate;
   def.gradient_operand = static_cast<int>(updated);
   def.infer = [shape = OpDef(def), updated](const OpInstance& op) { return infer_update(shape, updated, op); };
@@ -109,8 +110,8 @@ Form sgd_momentum() {
           .formula =
               "s = g + weight_decay * w; a = momentum * m + s; w' = w - lr * (nesterov ? s + momentum * a : a); "
               "m' = a",
-          .attributes = {required("momentum", 0.9, "share of the old step that is kept"),
-                         optional("nesterov", false, "whether the step looks ahead"), weight_decay()},
+          .attributes = {required("momentum", 0.9, "momentum coefficient"),
+                         optional("nesterov", false, "whether to use Nesterov momentum"), weight_decay()},
           .next = [](const Attributes& attributes, std::span<const Expr> x) -> std::vector<Expr> {
             const Expr w = x[0], m = x[1], g = x[2], lr = x[3];
             const double momentum = attributes.real("momentum");
@@ -123,29 +124,30 @@ Form sgd_momentum() {
 // Kingma and Ba, 2015; decoupled: Loshchilov and Hutter, 2019. The scalars that depend on the number of steps t are
 // computed once for all parameters: size = lr / (1 - beta1^t), root = sqrt(1 - beta2^t).
 Form adam() {
-  return {.name = "adam",
-          .updated = {"w", "m", "v"},
-          .scalars = {"lr", "size", "root"},
-          .formula =
-              "s = g + weight_decay * w (decoupled: g); m' = beta1 * m + (1 - beta1) * s; v' = beta2 * v + "
-              "(1 - beta2) * s * s; w' = w - size * m' / (sqrt(v') / root + epsilon) (decoupled: and "
-              "- lr * weight_decay * w)",
-          .attributes = {required("beta1", 0.9, "share of the old mean of gradients that is kept"),
-                         required("beta2", 0.999, "share of the old mean of squared gradients that is kept"),
-                         required("epsilon", 1e-8, "added to the root of the mean square"),
-                         optional("decoupled", false, "whether the decay acts on w beside the gradient (AdamW)"),
-                         weight_decay()},
-          .next = [](const Attributes& attributes, std::span<const Expr> x) -> std::vector<Expr> {
-            const Expr w = x[0], m = x[1], v = x[2], g = x[3], lr = x[4], size = x[5], root = x[6];
-            const double beta1 = attributes.real("beta1"), beta2 = attributes.real("beta2");
-            const double decay = attributes.real("weight_decay");
-            const bool decoupled = attributes.boolean("decoupled");
-            const Expr s = decoupled ? g : decayed(w, g, attributes);
-            const Expr kept = decoupled && decay != 0 ? w - lr * decay * w : w;
-            const Expr mean = beta1 * m + (1 - beta1) * s;
-            const Expr square = beta2 * v + (1 - beta2) * s * s;
-            return {kept - size * mean / (sqrt(square) / root + attributes.real("epsilon")), mean, square};
-          }};
+  return {
+      .name = "adam",
+      .updated = {"w", "m", "v"},
+      .scalars = {"lr", "size", "root"},
+      .formula =
+          "s = g + weight_decay * w (if decoupled: g); m' = beta1 * m + (1 - beta1) * s; v' = beta2 * v + (1 - beta2) "
+          "* s * s; w' = w - size * m' / (sqrt(v') / root + epsilon) (if decoupled: also - lr * weight_decay * w)",
+      .attributes = {required("beta1", 0.9, "decay of the running mean of gradients"),
+                     required("beta2", 0.999, "decay of the running mean of squared gradients"),
+                     required("epsilon", 1e-8, "added to the root of the running mean of squared gradients"),
+                     optional("decoupled", false,
+                              "whether weight decay is applied to w directly instead of to the gradient (AdamW)"),
+                     weight_decay()},
+      .next = [](const Attributes& attributes, std::span<const Expr> x) -> std::vector<Expr> {
+        const Expr w = x[0], m = x[1], v = x[2], g = x[3], lr = x[4], size = x[5], root = x[6];
+        const double beta1 = attributes.real("beta1"), beta2 = attributes.real("beta2");
+        const double decay = attributes.real("weight_decay");
+        const bool decoupled = attributes.boolean("decoupled");
+        const Expr s = decoupled ? g : decayed(w, g, attributes);
+        const Expr kept = decoupled && decay != 0 ? w - lr * decay * w : w;
+        const Expr mean = beta1 * m + (1 - beta1) * s;
+        const Expr square = beta2 * v + (1 - beta2) * s * s;
+        return {kept - size * mean / (sqrt(square) / root + attributes.real("epsilon")), mean, square};
+      }};
 }
 
 // Tieleman and Hinton, 2012, as in PyTorch: epsilon is outside of the root.
@@ -155,8 +157,9 @@ Form rmsprop() {
       .updated = {"w", "v"},
       .scalars = {"lr"},
       .formula = "s = g + weight_decay * w; v' = rho * v + (1 - rho) * s * s; w' = w - lr * s / (sqrt(v') + epsilon)",
-      .attributes = {required("rho", 0.99, "share of the old mean of squared gradients that is kept"),
-                     required("epsilon", 1e-8, "added to the root of the mean square"), weight_decay()},
+      .attributes = {required("rho", 0.99, "decay of the running mean of squared gradients"),
+                     required("epsilon", 1e-8, "added to the root of the running mean of squared gradients"),
+                     weight_decay()},
       .next = [](const Attributes& attributes, std::span<const Expr> x) -> std::vector<Expr> {
         const Expr w = x[0], v = x[1], lr = x[3];
         const double rho = attributes.real("rho");
@@ -171,7 +174,7 @@ Form rmsprop_momentum() {
   form.name = "rmsprop_momentum";
   form.updated = {"w", "v", "m"};
   form.formula = "s, v' as in rmsprop; m' = momentum * m + s / (sqrt(v') + epsilon); w' = w - lr * m'";
-  form.attributes.push_back(required("momentum", 0.9, "share of the old step that is kept"));
+  form.attributes.push_back(required("momentum", 0.9, "momentum coefficient"));
   form.next = [](const Attributes& attributes, std::span<const Expr> x) -> std::vector<Expr> {
     const Expr w = x[0], v = x[1], m = x[2], lr = x[4];
     const double rho = attributes.real("rho");

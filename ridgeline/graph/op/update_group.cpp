@@ -114,15 +114,16 @@ OpDef update_group_op() {
   OpDef def;
   def.name = "update_group";
   def.formula =
-      "for each parameter p: its next states and copies of them = expression(states of p, gradient of p, shared...), "
-      "element by element, in f32; the operands are all states, then all gradients, then what they share; the results "
-      "are all states, then all copies";
+      "for each parameter p: next states and rounded copies = expression(states of p, gradient of p, shared...), "
+      "element by element, in f32. Operands: all states, all gradients, shared values. Results: all next states, all "
+      "copies";
   def.operands = {"operand"};
   def.min_operands = 1;
   def.max_operands = -1;
   def.results = {"next"};
-  def.attributes = {required("expression", std::string("x0 - x2 * x1"), "a loop expression: see graph/loop/text.h"),
-                    optional("copies", std::int64_t{0}, "how many of its results, the last ones, are copies")};
+  def.attributes = {
+      required("expression", std::string("x0 - x2 * x1"), "loop expression (graph/loop/text.h)"),
+      optional("copies", std::int64_t{0}, "number of results of the expression, the last ones, that are copies")};
   def.traits = kUpdate;
   def.writes_copies = true;
   def.infer = infer;

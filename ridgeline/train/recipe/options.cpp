@@ -39,7 +39,7 @@ std::string value_of_option(const T& value) {
 std::string_view effect_text(Effect effect) {
   switch (effect) {
     case Effect::defines: return "refused";
-    case Effect::changes: return "said";
+    case Effect::changes: return "warning";
     case Effect::none: break;
   }
   return "";
@@ -106,7 +106,7 @@ std::string options_table() {
   RecipeArguments usual;
   for (const RecipeOption& option : recipe_options()) {
     if (option.group.heading != group) {
-      text += fmt::format("{}## {}\n\n| flag | by default | is | otherwise, when a run goes on |\n|---|---|---|---|\n",
+      text += fmt::format("{}## {}\n\n| flag | default | meaning | if a resumed run changes it |\n|---|---|---|---|\n",
                           group.empty() ? "" : "\n", option.group.heading);
       group = option.group.heading;
     }

@@ -1,5 +1,5 @@
-// The compute team belongs to the session: several in one process have each its own, a step ends whatever OpenMP has
-// been told, and the program around finds its own OpenMP as it left it.
+// Each session has its own compute team: several sessions work in one process, a step works with any OpenMP settings,
+// and the surrounding program finds its OpenMP settings unchanged.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@
 namespace ridgeline {
 namespace {
 
-// A training step of ResNet-20: the library's convolutions sum gradients in another order for each team.
+// A training step of ResNet-20: the library's convolutions sum gradients in an order that depends on the team's size.
 class TeamTraining {
  public:
   explicit TeamTraining(int threads) : session_({.compute_threads = threads}), batch_(options(), 10, 3) {}
@@ -83,7 +83,7 @@ TEST(ComputeTeam, TwoSessionsHaveEachItsOwnAndItsOwnBits) {
   EXPECT_TRUE(two.values() == alone_2);
 }
 
-// The tests below run this one again under other settings of OpenMP, which reads them when a program is loaded.
+// The tests below run this test again with other settings of OpenMP, which reads them when a program is loaded.
 TEST(ComputeTeam, AStepOfTwoThreadsEnds) {
   const char* expected = std::getenv("RIDGELINE_EXPECTED_TEAM");
   TeamTraining training(2);
@@ -93,7 +93,7 @@ TEST(ComputeTeam, AStepOfTwoThreadsEnds) {
   training.prepare();
   training.step();
   training.step();
-  // As many threads as the session has are as good as asking for them at once.
+  // Requesting the number of threads of the session explicitly makes no difference.
   EXPECT_TRUE(training.values() == after_two_steps(training.threads()));
 }
 
@@ -113,7 +113,7 @@ TEST(ComputeTeam, AStepEndsWhereOpenMpChoosesItsTeamByItself) {
   testing::expect(again_under("OMP_DYNAMIC=true", 2), 0, {"PASSED"});
 }
 
-// How many threads of a region of the caller's flush denormals.
+// The number of threads of the caller's region that flush denormals.
 int flushing_threads(int team) {
   std::atomic<int> flushing{0};
   volatile float smallest = std::numeric_limits<float>::min();

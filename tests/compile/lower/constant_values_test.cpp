@@ -1,4 +1,4 @@
-// What a program computes of stored values alone: once a load, and again when one of them has changed.
+// Values that depend only on stored values: computed once after loading, and again when a stored value has changed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Evaluation {
       v *= factor;
     session.parameters().set(name, arguments.at(name), session.parameters().entry(name).kind);
   }
-  // How often the launches of the batch norm's ops ran: all of them equally often.
+  // How often the launches of batch norm ops ran; all of them equally often.
   std::int64_t folded() const {
     std::int64_t runs = -1;
     for (const LaunchReport& launch : program->launches()) {

@@ -1,4 +1,4 @@
-// Launches, and the bytes that they read and write, with and without fusion.
+// The number of launches, and the bytes that they read and write, with and without fusion.
 #include <gtest/gtest.h>
 
 #include "ridgeline/graph/ir/text.h"
@@ -39,7 +39,7 @@ TEST(CountLaunches, AreTheSameOfAPlanThatIsNotMade) {
   }
 }
 
-// What reads an operand twice goes through its memory once.
+// An op that reads an operand twice reads its memory once.
 TEST(CountLaunches, CountAnOperandOnceALaunch) {
   const Graph graph = parse_graph("graph @square(%x: f32[64]) {\n  %0 = mul(%x, %x) : f32[64]\n  return %0 \"y\"\n}\n");
   Session session;

@@ -1,5 +1,5 @@
-// A parameter's copy in bf16 is a form that the store keeps: made once for each version of the parameter, in the
-// layouts that kernels want, shared by programs, from its f32 home.
+// The bf16 copy of a parameter is a derived form that the store keeps: made once for each version of the parameter, in
+// the layouts that kernels want, shared by programs, from the f32 value.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct CastRunner {
     }
     for (const auto& [name, value] : next) expect_close(session.parameters().get(name), value, 1e-5, name);
   }
-  // Runs of the launches that make a cast.
+  // How often the launches that make a cast ran.
   std::vector<std::int64_t> casts() const {
     std::vector<std::int64_t> runs;
     for (const LaunchReport& launch : program->launches()) {
@@ -72,7 +72,7 @@ TEST(DerivedCast, TrainingMakesEachFormOnceAStepBeforeTheUpdate) {
     train.step(session);
   }
   ASSERT_FALSE(train.casts().empty());
-  // A form that lies in plain rows is the update's to write (update_forms_test.cpp).
+  // Updates write forms in plain rows themselves (update_forms_test.cpp).
   for (const std::int64_t runs : train.casts()) EXPECT_TRUE(runs == 3 || runs == 1) << runs;
   EXPECT_GE(train.program->memory().derived, 48u * 64u * 2u);
   for (const LaunchReport& launch : train.program->launches()) {
@@ -119,7 +119,7 @@ TEST(DerivedCast, HoldsOnADeviceWithMemoryOfItsOwn) {
   for (const std::int64_t runs : evaluate.casts()) EXPECT_EQ(runs, 1);
 }
 
-// bf16 elements from the last to the first: a layout that knows no casts.
+// bf16 elements in reverse order: a layout that supports no casts.
 class Reversed final : public BlockedLayout {
  public:
   explicit Reversed(std::int64_t elements) : elements_(elements) {}

@@ -1,5 +1,5 @@
-// Forms of a parameter that kernels want and that give the parameter not back: made once for each of its versions,
-// shared by all readers of all programs, gone with the last of them.
+// Derived forms from which a parameter cannot be restored: made once for each version of the parameter, shared by all
+// readers of all programs, and deleted with the last of them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing;
 
-// Two layers over one weight matrix and the gradient through one of them: three readers of the same form.
+// Two layers with one weight matrix and the gradient of one of them: three readers of the same form.
 const char* kTrainOverForms =
     "graph @train(%x: f32[3,4], %dy: f32[3,4], %w: param f32[4,4]) {\n"
     "  %0 = dense(%x, %w) : f32[3,4]\n"

@@ -1,5 +1,5 @@
-// A convolution or dense layer may read a value that is computed from a parameter. Its kernel then chooses the layout
-// of the parameter, too, which ops before it read: all of them must see the same one.
+// A convolution or dense layer may read a value computed from a parameter. Its kernel then also chooses the layout of
+// the parameter, which ops before it read: all of them must use the same layout.
 #include "tests/compile/support.h"
 
 #include "ridgeline/graph/ir/builder.h"
@@ -12,7 +12,7 @@ using testing::expect_equals_reference;
 
 const ValueType kWeights{DType::f32, {32, 3, 3, 16}};
 
-// `derive` makes the weights of a convolution from parameter w and a second one.
+// `derive` computes the weights of a convolution from parameter w and a second one.
 template <class Derive>
 Graph convolution_over(const Derive& derive) {
   GraphBuilder b("derived");

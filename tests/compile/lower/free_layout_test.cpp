@@ -1,5 +1,5 @@
-// Layouts of activations: a kernel may give a result as it likes where the request says so, and that stands only if all
-// that read the result take it so.
+// Layouts of activations: a kernel may choose the layout of a result if the request allows it and all readers of the
+// result accept it.
 #include <gtest/gtest.h>
 
 #include "ridgeline/compile/lower/plan_text.h"
@@ -17,7 +17,7 @@ SessionOptions pools() {
                          {"avg_pool", "either", Provider::own, make_either_avg_pool}});
 }
 
-// The body follows %0, %1 = max_pool(%x).
+// The body comes after %0, %1 = max_pool(%x).
 Graph pooled(const std::string& body) {
   return parse_graph(
       "graph @pooled(%x: f32[1,2,2,3]) {\n"

@@ -1,6 +1,6 @@
-// What the passes put inside of convolutions (the gradient of a relu behind the gradient of an image, max pooling
-// behind a convolution) has the bits of the ops apart, and changes no kernel: random shapes, under every instruction
-// set and RIDGELINE_KERNELS. RIDGELINE_INSIDE_SHAPES=N takes N shapes of each kind.
+// Ops merged into convolutions (the relu gradient after conv2d_bwd_data, max pooling after conv2d) give the bits of
+// separate ops and the same kernels: random shapes, every instruction set and RIDGELINE_KERNELS.
+// RIDGELINE_INSIDE_SHAPES=N tries N shapes of each kind.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace testing;
 
-// A family of kernels in front (RIDGELINE_KERNELS), and what was there before at the end.
+// Forces a family of kernels (RIDGELINE_KERNELS), and restores the previous value at the end.
 class ForcedKernels {
  public:
   explicit ForcedKernels(const std::string& family) {
@@ -37,14 +37,14 @@ class ForcedKernels {
   std::optional<std::string> before_;
 };
 
-// Under every instruction set and every family that the build has: body(what is in force).
+// Calls body(instruction set and family) for every instruction set and family of the build.
 template <class Body>
 void for_each_choice(const Body& body) {
   for (const device::Isa isa : device::machine_isas()) {
     const ForcedIsa forced(isa);
     for (const std::string family : {"", "own", "library", "reference"}) {
       if (family == "library" && device::library_kernels().empty()) continue;
-      if (family == "reference" && isa != device::machine_isas().front()) continue;  // the same everywhere, and slow
+      if (family == "reference" && isa != device::machine_isas().front()) continue;  // the same for all, and slow
       const ForcedKernels kernels(family);
       body(std::string(device::name_of(isa)) + " " + (family.empty() ? "any" : family), family);
     }
@@ -57,8 +57,7 @@ std::string list(std::initializer_list<std::int64_t> values) {
   return text + "]";
 }
 
-// A convolution of stride 1: a large one, which Winograd's kernels take on f32 where nobody forces others, or a small
-// one of any kind.
+// A convolution with stride 1: a large one, which uses Winograd kernels on f32 by default, or a small one of any kind.
 struct Shapes {
   std::int64_t n, h, w, c, k, taps, pad, groups;
   std::string dtype;
@@ -87,7 +86,7 @@ Graph gated_gradient(const Shapes& s) {
                      "\n  return %1 \"dx\"\n}\n");
 }
 
-// Pools of windows with and without overlap, padding and gaps.
+// Pools whose windows overlap or not, with padding and gaps.
 Graph pooled(const Shapes& s, SampleRandom& random) {
   const std::int64_t kernel = random.integer(1, 4), stride = random.integer(1, 4), pad = random.integer(0, kernel - 1);
   const auto out = [&](std::int64_t size) { return (size + 2 * pad - kernel) / stride + 1; };
@@ -126,7 +125,7 @@ Graph pooled_gradient(const Shapes& s, SampleRandom& random) {
   return parse_graph(text + returned + "\n}\n");
 }
 
-// Zeros of both signs, subnormal numbers, infinities and what is no number among the others.
+// Values with zeros of both signs, subnormal numbers, infinities and NaN.
 void add_special(Tensor& t) {
   const double special[] = {0.0, -0.0, 0x1p-130, std::numeric_limits<double>::quiet_NaN(),
                             std::numeric_limits<double>::infinity()};
@@ -154,7 +153,7 @@ Run run(const Graph& graph, const Arguments& arguments, const std::vector<std::s
   return run;
 }
 
-// The first element whose bits differ; "" where there is none.
+// The first element whose bits differ; "" if there is none.
 std::string difference(const Tensor& a, const Tensor& b) {
   const std::size_t bytes = size_of(a.dtype());
   for (std::int64_t i = 0; i < a.elements(); ++i) {
@@ -165,7 +164,7 @@ std::string difference(const Tensor& a, const Tensor& b) {
   return "";
 }
 
-// How many of the graphs were merged; all of them have the same bits with and without the pass, by the same kernel.
+// The number of graphs that were merged; all have the same bits and kernels with and without the pass.
 int merged(std::span<const Graph> graphs, std::span<const Arguments> arguments, const std::string& pass,
            const std::string& in_force) {
   int count = 0;
@@ -193,7 +192,7 @@ TEST(InsideConvolution, AGateHasTheBitsOfTheReluGradientApartAndTheSameKernel) {
     add_special(arguments.back().at("y"));
   }
   for_each_choice([&](const std::string& in_force, const std::string& family) {
-    const std::size_t first = family == "reference" ? 2 : 0;  // large ones would take it seconds
+    const std::size_t first = family == "reference" ? 2 : 0;  // large ones would take seconds
     const int count =
         merged(std::span(graphs).subspan(first), std::span(arguments).subspan(first), "fuse_data_gradient", in_force);
     EXPECT_TRUE(count > 0 || family == "library" || family == "reference") << in_force;
@@ -210,7 +209,7 @@ TEST(InsideConvolution, APoolHasTheBitsOfTheOpsApartAndTheSameKernel) {
     Shapes shape(random, i % 2 == 0 ? "f32" : "bf16", i < kLarge);
     if (i < kLarge) shape.n = 9;                         // some for each thread
     if (i == 2 || i == 3) shape.h += 30, shape.w += 30;  // in bands
-    // Items of two images each, except the last one.
+    // Work items of two images each, except the last one.
     if (i == 4 || i == 5) shape.n = 17, shape.h = shape.w = 13, shape.taps = 3, shape.pad = 1, shape.c = shape.k = 128;
     graphs.push_back(pooled(shape, random));
     arguments.push_back(random_arguments(graphs.back()));
@@ -225,7 +224,7 @@ TEST(InsideConvolution, APoolHasTheBitsOfTheOpsApartAndTheSameKernel) {
   });
 }
 
-// The kernels on tiles do it.
+// The kernels on tiles support it.
 TEST(InsideConvolution, APooledGradientHasTheBitsOfTheOpsApartAndTheSameKernel) {
   const std::int64_t shapes = number_from_environment("RIDGELINE_INSIDE_SHAPES", 8);
   std::vector<Graph> graphs;

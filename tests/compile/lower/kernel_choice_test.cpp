@@ -1,4 +1,4 @@
-// How f32 is computed and kernels are chosen, as options of a session say.
+// Session options for f32 arithmetic and the choice of kernels.
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/file.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-// Large enough for a choice by time.
+// Large enough to be chosen by time.
 Graph layer() {
   return parse_graph(
       "graph @layer(%x: f32[2,12,12,256], %w: param f32[256,1,1,256]) {\n"

@@ -8,7 +8,7 @@ namespace ridgeline::testing {
 namespace lanes {
 namespace {
 
-// Whether `to` waits for `from` by any way.
+// Whether `to` waits for `from`, directly or indirectly.
 bool waits(Plan& plan, const Section& section, int from, int to) {
   std::set<int> before;
   std::vector<int> open{to};

@@ -1,13 +1,13 @@
-// The parts of lowering, each alone, as text: tests/plans/*.rdg. A graph, lines that set the target, and what is
-// expected of one part:
-//   # lower: place           a line an op: NAME: DEVICE
-//   # lower: settle          the home of each parameter and state, and every activation that is not in plain rows
+// The parts of lowering, each tested separately, as text: tests/plans/*.rdg. A graph, lines that set the target, and
+// the expected result of one part:
+//   # lower: place           one line per op: NAME: DEVICE
+//   # lower: settle          the layout of each parameter and state, and of activations not in plain rows
 //   # lower: plan            the whole plan (compile/lower/plan_text.h)
 //   # device: simulated      or "list": the kernels of list_device.h
 //   # missing: max_pool exp  ops that the simulated device lacks
-//   # soft_placement: no     an op that the device lacks is an error, whose text is expected
-//   # lanes: 2               launches side by side, of a team of one thread
-// The ops are lowered as they stand: no pass runs.
+//   # soft_placement: no     an op that the device lacks is an error, whose message is expected
+//   # lanes: 2               launches that run at the same time, with a team of one thread
+// The ops are lowered unchanged: no pass runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>

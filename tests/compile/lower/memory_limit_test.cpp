@@ -1,5 +1,5 @@
-// What cannot fit into memory is refused before anything of it is made, with the bytes that are needed for what and the
-// bytes that there are.
+// Programs that do not fit into memory are refused before anything is allocated, with the needed bytes by purpose and
+// the available bytes.
 #include <gtest/gtest.h>
 
 #include "ridgeline/compile/compile.h"
@@ -21,7 +21,7 @@ std::string refusal_of(const Graph& graph, Session& session) {
 
 bool says(const std::string& message, const std::string& words) { return message.find(words) != std::string::npos; }
 
-// So many f32 that `share` of the memory is full.
+// The number of f32 that fill `share` of the memory.
 std::int64_t floats(double share) {
   return static_cast<std::int64_t>(share * static_cast<double>(available_memory()) / 4);
 }

@@ -1,4 +1,4 @@
-// Plans of real steps with one thing broken (plan_mutations.h): the verifier finds each.
+// Plans of real steps with one fault (plan_mutations.h): the verifier finds each.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::string fault_of(const Plan& plan) {
   return "";
 }
 
-// Mutations of each kind that were tried, over all plans.
+// The number of mutations of each kind over all plans.
 using Tried = std::map<std::string, int>;
 
 void break_plan(Plan plan, const std::string& name, std::uint64_t seed, Tried& tried) {

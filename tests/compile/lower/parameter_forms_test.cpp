@@ -1,4 +1,4 @@
-// How often a training step turns its parameters into what kernels want to read: for each form once.
+// How often a training step converts its parameters to the forms that kernels read: once for each form.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -31,8 +31,8 @@ TEST(ParameterForms, AStepMakesEachAtMostOnce) {
       }
       EXPECT_FALSE(forms.empty());
       for (const auto& [name, made] : forms) {
-        // Filters may have one for the forward pass and one for the gradient of the image; dense weights that tiles
-        // keep in blocks are turned to rows and cast for kernels of few rows, which is one form by two launches.
+        // Filters may have one form for the forward pass and one for the gradient of the image; dense weights in blocks
+        // for tiles are converted to rows and cast for kernels of few rows, which is one form made by two launches.
         const bool blocks = device::active_isa() == device::Isa::amx;
         EXPECT_LE(made.size(), ranks.at(name) == 4 || blocks ? 2u : 1u)
             << name << ": " << ::testing::PrintToString(made);

@@ -1,6 +1,6 @@
 // tests/compile/lower/plan_change.h
 //
-// What mutations of plans share.
+// Shared by the mutations of plans.
 #pragma once
 
 #include "tests/compile/lower/plan_mutations.h"

@@ -22,7 +22,7 @@ const T* one_of(SampleRandom& random, const std::vector<T>& all) {
   return all.empty() ? nullptr : &all[static_cast<std::size_t>(random.integer(0, std::ssize(all) - 1))];
 }
 
-// A value that a launch makes and a later one reads, with nobody between who makes it again.
+// A value that one launch makes and a later one reads, and that no launch in between makes again.
 struct Read {
   int buffer, writer, reader;
   std::size_t operand;
@@ -53,7 +53,7 @@ bool has_parts(const Plan& plan, int whole) {
   return std::any_of(plan.buffers.begin(), plan.buffers.end(), [&](const Buffer& b) { return b.within == whole; });
 }
 
-// A buffer of the arena on `device` that a launch between the two writes, or has as its workspace; -1: none.
+// A buffer of the arena on `device` that a launch between the two writes or uses as workspace; -1: none.
 int written_between(Plan& plan, SampleRandom& random, const Read& r, bool workspace, bool alone) {
   std::vector<int> found;
   for (int j = r.writer + 1; j < r.reader; ++j) {
@@ -109,7 +109,7 @@ std::optional<Undo> part_of_an_exchange_moved(Plan& plan, SampleRandom& random) 
   return change(buffer(plan, r->buffer).within_offset, buffer(plan, r->buffer).within_offset + 64);
 }
 
-// The result of a launch of every run that others read, in memory of its own.
+// A result of a launch of every run, with readers, in separate memory.
 std::vector<Read> own_results(Plan& plan) {
   return reads_of(plan, [&](const Read& r) {
     const Buffer& b = buffer(plan, r.buffer);
@@ -153,7 +153,7 @@ std::optional<Undo> result_over_an_exchanged_value_in_use(Plan& plan, SampleRand
   return lay_into(plan, over, part.within, part.within_offset);
 }
 
-// A launch between the start and the done of an exchange writes into the block, or over an operand that is not packed.
+// A launch between the start and the done of an exchange writes into the exchanged block, or over an unpacked operand.
 std::optional<Undo> result_over_what_is_in_flight(Plan& plan, SampleRandom& random) {
   std::vector<std::pair<int, int>> found;  // result, whole
   for (int s = 0; s < count(plan); ++s) {
@@ -208,7 +208,7 @@ std::optional<Undo> operand_of_another_value(Plan& plan, SampleRandom& random) {
   const std::vector<Read> all = reads_of(plan, [&](const Read& r) { return computes(launch_of(plan, r.reader)); });
   const Read* r = one_of(random, all);
   if (r == nullptr) return {};
-  // Where what it was written over lies, there it lies itself.
+  // If it was written over its operand, it stays in that place.
   const Places places(plan);
   std::vector<int> others;
   for (const Read& other : all) {
@@ -219,7 +219,7 @@ std::optional<Undo> operand_of_another_value(Plan& plan, SampleRandom& random) {
   }
   const int* other = one_of(random, others);
   if (other == nullptr) return {};
-  // A copy or conversion of the same value would be right.
+  // A copy or conversion of the same value would be correct.
   if (!computes(launch_of(plan, r->writer)) && launch_of(plan, r->writer).kind != LaunchKind::done) return {};
   return change(launch_of(plan, r->reader).inputs[r->operand], *other);
 }
@@ -235,7 +235,7 @@ std::optional<Undo> returned_from_elsewhere(Plan& plan, SampleRandom& random) {
   int& returned = plan.buffer_of_return[static_cast<std::size_t>(r)];
   const bool made = std::any_of(plan.launches.begin(), plan.launches.end(),
                                 [&](const Launch& l) { return computes(l) && among(l.outputs, returned); });
-  if (!made) return {};  // a copy, and what it is made of may be as good
+  if (!made) return {};  // a copy, for which its source may be equally correct
   const Places places(plan);
   const std::vector<Read> others = reads_of(plan, [&](const Read& read) {
     return !(places.of(read.buffer) == places.of(returned)) && computes(launch_of(plan, read.writer)) &&
@@ -290,7 +290,7 @@ std::optional<Undo> shared_memory_that_one_rank_does_not_ask_for(Plan& plan, Sam
   return {};
 }
 
-// Reads what changes from run to run, and others read what it makes.
+// Reads a value that changes between runs, and its result is read by others.
 std::optional<Undo> made_once_of_what_changes(Plan& plan, SampleRandom& random) {
   const std::vector<Read> results = reads_of(plan, [&](const Read& r) {
     const Launch& writer = launch_of(plan, r.writer);

@@ -1,8 +1,8 @@
 // tests/compile/lower/plan_mutations.h
 //
-// Ways to break a plan: each makes a program that would compute something else, race, or break what an exchange, the
-// store or a caller relies on. Where that cannot be told by its making it is searched for by another way than the
-// verifier's.
+// Ways to break a plan: each makes a program that would compute something else, have a race, or violate a rule of
+// exchanges, the store or callers. If the construction does not guarantee that, it is checked independently of the
+// verifier.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,10 @@ using Undo = std::function<void()>;
 
 struct PlanMutation {
   const char* name;
-  // Breaks one thing by chance; nothing where this draw found none.
+  // Breaks one thing at random; nothing if this draw found nothing to break.
   std::optional<Undo> (*mutate)(Plan& plan, SampleRandom& random);
 };
-// Of values and their places, of exchanges, of what some runs leave out; and of lanes.
+// Mutations of values and their memory, of exchanges, of launches that some runs skip, and of lanes.
 std::span<const PlanMutation> value_mutations();
 std::span<const PlanMutation> lane_mutations();
 

@@ -1,4 +1,4 @@
-// Whole steps in each precision mode: the program does what the rewritten graph says, and stays near the f32 step.
+// Whole steps in each precision mode: the program computes the rewritten graph and stays near the f32 step.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -63,7 +63,7 @@ Arguments step_arguments(const Graph& graph) {
   return arguments;
 }
 
-// The graph as the passes leave it without fusion.
+// The graph after the passes, without fusion.
 Graph rewritten(const Graph& graph, const PrecisionPolicy& policy) {
   PassContext context{.fusion = {}, .precision = policy};
   PassResults results;
@@ -86,7 +86,7 @@ TEST(Precision, EveryModeComputesWhatTheRewrittenGraphSays) {
       const auto program = compile(graph, session, {.fusion = fusion, .precision = policy});
       bind_inputs(graph, arguments, *program);
       ASSERT_TRUE(program->run());
-      // A kernel may round a sum the other way, which later ops carry on: some steps of bf16.
+      // A kernel may round a sum differently, which later ops amplify: a few units of bf16.
       const double tolerance = mode.rewrite == PrecisionRewrite::none ? 1e-5 : mode.low == DType::bf16 ? 0.03 : 0.004;
       for (std::size_t i = 0; i < expected.size(); ++i) {
         const std::string& name = graph.returns[i].name;
@@ -102,7 +102,7 @@ TEST(Precision, EveryModeComputesWhatTheRewrittenGraphSays) {
   }
 }
 
-// Loops round where unfused ops would have, and relu commutes with rounding.
+// Loops round where separate ops would, and relu commutes with rounding.
 TEST(Precision, FusionChangesNoBits) {
   const Graph graph = parse_graph(kStep);
   const Arguments arguments = step_arguments(graph);
@@ -142,7 +142,7 @@ TEST(Precision, WhatTheGraphDoesNotHaveIsAWarningWithTheNearestName) {
   Session session;
   CompileOptions options;
   options.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"));
-  options.precision.keep = {"conv2d", "densse", "sgd"};  // an update keeps its types anyway
+  options.precision.keep = {"conv2d", "densse", "sgd"};  // an update always keeps its types
   options.precision.overrides = {{true, "sgd_1", DType::bf16, DType::bf16}};
   const auto program = compile(parse_graph(kStep), session, options);
   std::string all;
@@ -161,7 +161,7 @@ TEST(Precision, F16OnThisMachineIsAWarningThatNamesTheOps) {
   ASSERT_EQ(program->warnings().size(), 1u);
   EXPECT_EQ(program->warnings()[0],
             "2 ops on f16 compute in f32 between conversions (the values are exact, the time is that of f32 and more): "
-            "conv2d, conv2d_bwd_weights");  // dense layers over few rows read f16 themselves
+            "conv2d, conv2d_bwd_weights");  // dense layers of few rows read f16 directly
 }
 
 TEST(Precision, ADeviceWithoutHalfTypesStaysInF32) {

@@ -1,5 +1,5 @@
-// Cheap values are computed twice where that takes almost no time, and under a memory limit as often as it needs: less
-// memory, the same bits, and an Error with the least limit where that is not enough.
+// Cheap values are recomputed if that takes almost no time, and as often as needed under a memory limit: less memory,
+// the same bits, and an Error with the smallest possible limit if that is not enough.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -21,13 +21,13 @@ using namespace testing;
 struct Outcome {
   std::map<std::string, Tensor> values;
   std::size_t bytes = 0;
-  std::size_t derived = 0;  // of them
-  std::size_t forms = 0;    // casts, those of ops that run twice apart
-  std::size_t again = 0;    // ops that run twice
-  std::string said;         // of its memory
+  std::size_t derived = 0;  // number of launches
+  std::size_t forms = 0;    // number of casts, without those of ops that run twice
+  std::size_t again = 0;    // number of ops that run twice
+  std::string said;         // bytes of its memory
 };
 
-// Launches of so few images take too long beside the work for anything to run again without a limit.
+// With so few images, launches take too long relative to the work for anything to be recomputed without a limit.
 nn::Step small_network(std::int64_t images = 8, std::int64_t pixels = 16) {
   nn::StepOptions options;
   options.model = &nn::model_named("resnet20");
@@ -37,7 +37,7 @@ nn::Step small_network(std::int64_t images = 8, std::int64_t pixels = 16) {
   return nn::build_training_step(options, {});
 }
 
-// How it is compiled beside the limit.
+// Compile options in addition to the limit.
 struct Way {
   std::string mode = "must_keep_origin_dtype";
   std::int64_t images = 8, pixels = 16;
@@ -95,8 +95,8 @@ TEST(Recompute, ALimitIsKeptWithTheSameBits) {
   expect_same_bits(free, limited);
 }
 
-// Without a limit as well, in a step whose values are large enough, and its report says so; left out by name it keeps
-// all values.
+// Also without a limit, in a step whose values are large enough, and reported; with the pass disabled, all values are
+// kept.
 TEST(Recompute, WhatTakesNextToNothingRunsAgainByDefaultWithTheSameBits) {
   for (const std::string mode : {"must_keep_origin_dtype", "cube_fp16in_fp32out", "allow_mix_precision"}) {
     Way way{.mode = mode, .images = 128, .pixels = 32, .disabled = {"recompute"}};
@@ -121,8 +121,8 @@ TEST(Recompute, TheBitsAreTheSameInAPrecisionMode) {
   expect_same_bits(free, limited);
 }
 
-// What replaces a stored value has all its readers in front of it: a copy of a batch norm that reads the running
-// statistics would run in front of the norm itself, and spare nothing.
+// An update that replaces a stored value must come after all readers: a recomputed batch norm that reads the running
+// statistics would have to run before the norm itself, and save nothing.
 TEST(Recompute, TheOrderOfOpsKeepsWhatItSpares) {
   const Graph step = small_network(128, 32).graph;
   for (const FusionLimits& device : {reference_fusion_limits(), CpuDevice(Provider::own).fusion_limits()}) {
@@ -141,7 +141,7 @@ TEST(Recompute, TheOrderOfOpsKeepsWhatItSpares) {
   }
 }
 
-// The library's batch norm gives other bits from given statistics than in training: there it is not run again.
+// The library's batch norm has other bits from given statistics than in training, so it is not recomputed there.
 TEST(Recompute, TheShortWayIsForTheKernelsWhoseBitsItKeeps) {
   EXPECT_TRUE(CpuDevice(std::optional<Provider>()).fusion_limits().again.contains(DType::f32));
   EXPECT_TRUE(CpuDevice(Provider::own).fusion_limits().again.contains(DType::f32));
@@ -173,7 +173,7 @@ TEST(Recompute, AnImpossibleLimitIsRefusedWithTheLeastOneWhichThenIsKept) {
   }
   const std::string words = "[memory] the limit of 1.0 MB cannot be met: the least that was found is ";
   ASSERT_TRUE(message.starts_with(words)) << message;
-  // Printed to a tenth of a megabyte.
+  // Printed with a tenth of a megabyte.
   const std::string least = message.substr(words.size());
   ASSERT_NE(least.find(" MB"), std::string::npos) << message;
   const auto limit = static_cast<std::size_t>((std::atof(least.c_str()) + 0.05) * 1e6);
@@ -181,7 +181,7 @@ TEST(Recompute, AnImpossibleLimitIsRefusedWithTheLeastOneWhichThenIsKept) {
   EXPECT_LE(one_step(limit).bytes, limit);
 }
 
-// One warning a compilation, however often it plans, and none from counting.
+// One warning per compilation, however often it plans, and none from counting.
 TEST(Recompute, WarningsAreSaidOnce) {
   const nn::Step step = small_network();
   const Way narrow{"cube_fp16in_fp32out"};

@@ -1,4 +1,4 @@
-// A step may return a parameter or state as it was before the step, and update it all the same.
+// A step may return a parameter or state from before the step and also update it.
 #include "tests/compile/support.h"
 
 #include "ridgeline/graph/ir/text.h"

@@ -1,4 +1,4 @@
-// A returned reshape lies in the memory of the value that it views, and had that value's shape.
+// A returned reshape shares the memory of its operand, and once had its shape.
 #include <gtest/gtest.h>
 
 #include "ridgeline/graph/ir/text.h"

@@ -1,5 +1,5 @@
-// Launches side by side: which ops run in lanes, that they do run at the same time, and that whatever the number of
-// lanes the bits are those of one after the other.
+// Concurrent launches: which ops run in lanes, that they do run at the same time, and that the bits are those of
+// sequential launches for any number of lanes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -75,7 +75,7 @@ TEST(SideBySide, GivesTheSameBitsForAnyNumberOfLanesAndThreadsInDeterministic) {
   EXPECT_GT(in_lanes, graphs());
 }
 
-// A lane's team has one thread, as the whole one.
+// A lane's team has one thread, like the whole team.
 TEST(SideBySide, GivesTheSameBitsInFastWhereTheTeamsAreTheSame) {
   std::size_t in_lanes = 0;
   for (std::uint64_t seed = 1000; seed < 1000 + graphs(); ++seed) {
@@ -99,7 +99,7 @@ graph @branches(%x: f32[4,8], %v: param f32[8,8], %w: param f32[8,8]) {
 }
 )";
 
-// Kernels of the test: what each does is set by the test that runs.
+// Kernels of the test, whose behaviour each test sets.
 std::function<void(const KernelArguments&)> on_dense;  // NOLINT: reset by each test
 
 class CallingKernel final : public Kernel {
@@ -143,7 +143,7 @@ TEST(SideBySide, LaunchesThatDoNotDependOnEachOtherRunAtTheSameTime) {
   Branches branches(calling(2));
   std::atomic<int> here{0};
   on_dense = [&](const KernelArguments& arguments) {
-    // Each goes on when the other has come, too.
+    // Each continues when the other has arrived, too.
     ++here;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (here < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
@@ -197,8 +197,8 @@ TEST(SideBySide, IsRefusedWhereADeviceRunsOneLaunchAfterTheOther) {
             "65 launches side by side are wanted; at most 64 can be");
 }
 
-// Equal work beside each other gains what waiting for a team costs; a chain, and a pair of which one is nearly nothing,
-// stay with the whole team.
+// Equal work in lanes saves the cost of waiting for a team; a chain, and a pair of which one is almost empty, stay with
+// the whole team.
 TEST(SideBySide, OnlyWhatKeepsTheLanesBusyLeavesTheWholeTeam) {
   const auto lanes_of = [](const std::string& ops) {
     const std::string text = "graph @g(%x: f32[256,512], %w: param f32[512,512], %s: f32[2]) {\n" + ops + "}\n";
@@ -221,7 +221,7 @@ TEST(LaneSchedule, PutsEachItemWhereItEndsFirst) {
   EXPECT_EQ(schedule.lanes(), 1);
   EXPECT_EQ(schedule.add(1, none), 1);
   EXPECT_EQ(schedule.add(1, none), 1);
-  EXPECT_EQ(schedule.add(2, first), 0);  // follows what it waits for
+  EXPECT_EQ(schedule.add(2, first), 0);  // comes after the launch that it waits for
   EXPECT_EQ(schedule.add(1, both), 1);
   EXPECT_EQ(schedule.lanes(), 2);
   EXPECT_EQ(schedule.end(), 5);

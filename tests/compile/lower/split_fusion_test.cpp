@@ -1,5 +1,5 @@
-// A fused op that no kernel of its device takes, but the reference, is made again with its parts apart; what then still
-// falls to the reference is said aloud.
+// A fused op for which the device has no kernel except the reference is split again; what then still uses the reference
+// is reported.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ TEST(SplitFusion, ALoopThatNoKernelTakesIsItsMembersAgain) {
   EXPECT_EQ(ops_of(parse_graph(kSum), on_list_device({}, reference_fusion_limits())), Names{"loop"});
 }
 
-// Each round of compilation takes the last op from a refused loop; a long one is given up as a whole before that takes
+// Each round of compilation removes the last op from a refused loop; a long loop is split completely before that takes
 // as many rounds as it has ops.
 TEST(SplitFusion, ALongChainCompilesWhereNoKernelTakesLoops) {
   constexpr int kOps = 320;

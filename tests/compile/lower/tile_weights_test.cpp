@@ -1,5 +1,5 @@
-// Tile kernels want a bf16 parameter in one-way layouts of their own, one for the forward pass and one for the gradient
-// of the image: compilation must make each from the parameter, again after every update.
+// Tile kernels want a bf16 parameter in one-way layouts, one for the forward pass and one for the gradient of the
+// image: both must be made from the parameter, again after every update.
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/graph/ir/text.h"
 #include "tests/compile/support.h"

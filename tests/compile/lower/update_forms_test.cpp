@@ -1,5 +1,5 @@
-// Updates write the low precision copies of their parameters: with the same bits as a cast, once, and only where that
-// is allowed.
+// Updates write the low-precision copies of their parameters: with the same bits as a cast, once, and only if that is
+// allowed.
 #include <gtest/gtest.h>
 
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-// `behind` the update and `returned` complete the graph.
+// `behind` (after the update) and `returned` complete the graph.
 std::string train_text(const std::string& type, const std::string& behind = "", const std::string& returned = "") {
   return "graph @train(%x: " + type + "[6,40], %dy: " + type +
          "[6,24], %w: param f32[24,40], %m: state f32[24,40]) {\n" + "  %0 = cast(%w) {to=" + type + "} : " + type +
@@ -26,7 +26,7 @@ std::string train_text(const std::string& type, const std::string& behind = "", 
          returned + "\n}\n";
 }
 
-// A device that multiplies by the reference, in plain rows, and has loops.
+// A device with reference products in plain rows, and loops.
 SessionOptions plain_rows() {
   return on_list_device({{"loop", "loop_interpreter", Provider::own, device::make_loop_kernel, kFloatingTypes},
                          {"sgd_momentum", "loop_interpreter", Provider::own, device::make_loop_kernel, kFloatingTypes},
@@ -47,7 +47,7 @@ struct Trained {
     store_arguments(graph, arguments, session);
     bind_inputs(graph, arguments, *program);
   }
-  // What the reference returns for the parameters as they are now.
+  // The results of the reference for the current parameters.
   std::vector<Tensor> expected() {
     Arguments arguments = random_arguments(graph);
     for (const char* name : {"w", "m"}) arguments[name] = session.parameters().get(name);

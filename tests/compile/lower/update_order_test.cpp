@@ -1,4 +1,4 @@
-// Updates happen all at once: every next version is computed from the old ones, in whatever order they are listed.
+// Updates are simultaneous: every next version is computed from the old ones, in any order of the list.
 #include "tests/compile/support.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A step allocates nothing: its memory is planned, and what kernels need beside that is made with them.
+// A step allocates nothing: its memory is planned, and additional memory of kernels is allocated with them.
 #include "tests/support/allocations.h"
 
 #include <gtest/gtest.h>
@@ -20,13 +20,13 @@ struct StepAllocations : Allocations {
   bool library = false;  // one of the kernels is the library's
 };
 
-// Of two steps behind two others.
+// The allocations of two steps after two other steps.
 StepAllocations allocations_of(const SmallStep& small, const char* precision) {
   CompiledStep compiled(small, precision);
   Program& program = compiled.program();
   bool library = false;
   for (const LaunchReport& launch : program.launches()) {
-    // References make tensors, which they may.
+    // References may allocate tensors.
     EXPECT_FALSE(launch.kernel.starts_with("reference")) << launch.node << " has no kernel but the reference";
     library = library || launch.kernel.starts_with("onednn");
   }
@@ -49,7 +49,7 @@ void for_each_step(const Check& check) {
   }
 }
 
-// The library's own code keeps records of some bytes.
+// The library's own code keeps small records.
 void expect_records_only(const Allocations& allocations) { EXPECT_LT(allocations.largest, std::size_t{64} << 10); }
 
 TEST(Allocations, AStepOnOurKernelsMakesNone) {
@@ -58,7 +58,7 @@ TEST(Allocations, AStepOnOurKernelsMakesNone) {
   for_each_step([](const SmallStep& small, const char* precision) {
     const StepAllocations allocations = allocations_of(small, precision);
     if (allocations.library) {
-      // Convolutions in bf16 of one channel a group are the library's where it multiplies bf16 fast.
+      // On processors with fast bf16 products, bf16 depthwise convolutions use the library.
       EXPECT_STREQ(small.model, "mobilenet_v2");
       EXPECT_STREQ(precision, "allow_mix_precision_bf16");
       return expect_records_only(allocations);
@@ -72,7 +72,7 @@ TEST(Allocations, AStepOnTheLibrarysKernelsMakesNoneOfMemoryThatItComputesIn) {
   if (device::library_kernels().empty()) GTEST_SKIP() << "this build has no kernel library";
   const ScopedVariable library("RIDGELINE_KERNELS", "library");
   for_each_step([](const SmallStep& small, const char* precision) {
-    // A block of 2 MB is taken there, seemingly where dense layers are plain products of the library.
+    // A block of 2 MB is allocated there, apparently if dense layers use plain products of the library.
     if (device::active_isa() == device::Isa::avx2 && std::string(small.model) == "alexnet" &&
         std::string(precision) == "must_keep_origin_dtype")
       return;

@@ -1,4 +1,4 @@
-// The bound that follows from a record of a team's work, by hand.
+// The bound that follows from recorded work of a team, computed by hand.
 #include "ridgeline/compile/run/balance.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 using Dealt = TeamRegion::Dealt;
 
 TEST(Balance, AThreadThatIsThroughTakesItemsOfOthers) {
-  // Two runs of three items: 5 and 1; the second thread helps, so neither waits for more than an item.
+  // Two runs of three items: 5 and 1; the second thread helps, so neither waits longer than one item.
   const TeamRegion region{Dealt::items, 2, {3, 1, 1, 1, 1, 1}};
   EXPECT_EQ(team_seconds(region), 4);
   EXPECT_EQ(team_seconds({Dealt::items, 4, {1, 1, 1, 1, 1}}), 2);

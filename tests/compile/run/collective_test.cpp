@@ -1,4 +1,4 @@
-// Exchanges between ranks as ops of a graph: compiled, on several ranks that are threads, with the second stream of the
+// Exchanges between ranks as ops of a graph: compiled on several ranks that are threads, with the second stream of the
 // CPU and of the simulated device.
 #include <gtest/gtest.h>
 
@@ -136,7 +136,7 @@ TEST(Collectives, TheReferenceSaysThatItKnowsOneRank) {
   EXPECT_THROW(evaluate(graph, {{"x", numbers({4}, 0)}}), Error);
 }
 
-// Two values are packed, and what is read before the exchange is the rank's own although its memory is exchanged.
+// Two values are packed; reads before the exchange get the rank's own values although their memory is exchanged.
 TEST(Collectives, WhatIsReadBehindTheStartIsNotWhatIsExchanged) {
   const std::string text =
       "graph @g(%x: f32[5], %z: f32[20]) {\n"
@@ -190,7 +190,7 @@ TEST(Collectives, AConditionKeepsAllRanksFromExchanging) {
 
 std::atomic<bool> work_done{false};
 
-// An exp that says when it has run.
+// An exp that records when it ran.
 KernelChoice make_telling_exp(const KernelRequest& request) {
   struct Telling final : Kernel {
     std::int64_t count;
@@ -206,7 +206,7 @@ KernelChoice make_telling_exp(const KernelRequest& request) {
   return kernel;
 }
 
-// Two ranks in one, whose sum is there only when the work beside it is done.
+// Two ranks in one process, whose sum is available only after the concurrent work.
 class WaitingRanks final : public comm::Communicator {
  public:
   WaitingRanks() : Communicator(0, 2) {}
@@ -276,8 +276,8 @@ TEST(Collectives, ARankThatStopsInTheMiddleOfAStepTellsTheOthers) {
   EXPECT_EQ(ends[1], "");
 }
 
-// The first stream is still at work then, in front of what the second exchange would wait for. What it touches must not
-// be gone (the address sanitizer sees it).
+// The first stream is then still working, before the point at which the second exchange would wait for it. The memory
+// that it uses must still exist (the address sanitizer checks it).
 TEST(Collectives, AProgramThatStoppedMayGoWhileItsDeviceRunsBehind) {
   constexpr const char* text =
       "graph @g(%x: f32[4], %y: f32[300000]) {\n"
@@ -288,7 +288,7 @@ TEST(Collectives, AProgramThatStoppedMayGoWhileItsDeviceRunsBehind) {
       "  return %0 \"first\", %3 \"second\"\n"
       "}\n";
   std::atomic<bool> gave_up{false};
-  constexpr int kSecondsToWait = 5;  // all of them pass: nobody comes to the first exchange of rank 1
+  constexpr int kSecondsToWait = 5;  // all of them return: nobody takes part in the first exchange of rank 1
   const std::vector<std::string> ends = comm::run_ranks(
       2,
       [&](comm::Communicator& ranks) {
@@ -301,7 +301,7 @@ TEST(Collectives, AProgramThatStoppedMayGoWhileItsDeviceRunsBehind) {
             if (kernel.find("exchange") != std::string_view::npos && ++exchanges == 2) *stop = true;
           };
         } else {
-          gave_up.wait(false);  // so the other waits in its first exchange when it stops
+          gave_up.wait(false);  // so the other one waits in its first exchange when it stops
         }
         {
           GraphRun run(parse_graph(text), options, {.fusion = false});

@@ -1,4 +1,4 @@
-// Eager execution: every op when it is written, with the bits of the graph compiled without fusion.
+// Eager execution: every op runs when it is called, with the bits of the graph compiled without fusion.
 #include "ridgeline/compile/run/eager.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ void expect_same_bits(const Tensor& a, const Tensor& b, const std::string& what 
 
 Tensor drawn(const Shape& shape, const std::string& name) { return testing::random_tensor({DType::f32, shape}, name); }
 
-// What the graph gives, compiled without fusion.
+// The results of the graph, compiled without fusion.
 std::vector<Tensor> compiled(const Graph& graph, const Arguments& arguments) {
   Session session;
   const auto program = compile(graph, session, {.fusion = false});
@@ -37,7 +37,7 @@ std::vector<Tensor> compiled(const Graph& graph, const Arguments& arguments) {
   return values;
 }
 
-// The example that tracing is known by: a function that calls another.
+// The standard example of tracing: a function that calls another.
 Value test_f(Value x, Value y) {
   Value a = x - 1;
   Value b = a + y;
@@ -56,7 +56,7 @@ TEST(Eager, AFunctionThatCallsAnotherGivesTheBitsOfItsGraph) {
     const float b = a + static_cast<float>(y.at(i));
     EXPECT_EQ(result.at(i), b * (a / b));
   }
-  // What is recorded is the traced graph.
+  // The recorded graph equals the traced one.
   Graph recorded = eager.recorded();
   recorded.name = graph.name;
   recorded.returns = graph.returns;
@@ -155,7 +155,7 @@ TEST(EagerGradients, AreThoseOfTheTracedGraph) {
   for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(gradients[2].at(i), 0);
   // z = x - 1, so loss = sum (x - 1)^2 wherever b is not zero.
   for (std::int64_t i = 0; i < 6; ++i) EXPECT_NEAR(gradients[0].at(i), 2 * (x.at(i) - 1), 1e-3 * std::abs(x.at(i) - 1));
-  // What was recorded goes on.
+  // Recording continues.
   EXPECT_NO_THROW(eager.tensor(vx + vy));
 }
 
@@ -188,7 +188,7 @@ TEST(Eager, MistakesNameTheLineAndWhatCannotBeLookedAt) {
   EXPECT_THROW(nn::eager_gradients(eager, x, std::vector<Value>{x}), Error) << "a loss is a scalar";
 }
 
-// The builder of what comes after lies where that of before was, and another value may have the number.
+// The next builder is at the address of the previous one, and another value may have the same number.
 TEST(Eager, AValueFromBeforeForgetIsRefusedWithTheLine) {
   Session session;
   Eager eager(session);

@@ -1,4 +1,4 @@
-// What explains a step's time: limits, gaps between launches, kinds of ops.
+// The explanation of a step's time: limits, gaps between launches, kinds of ops.
 #include "ridgeline/compile/run/measure.h"
 
 #include "ridgeline/graph/ir/text.h"
@@ -26,7 +26,7 @@ LaunchReport launch(const std::string& op, double started, double milliseconds, 
 TEST(Measure, ALaunchIsBoundByWhatItsKernelDoesOrByItsBytes) {
   LaunchReport l = launch("conv2d", 0, 5, 200e6, 1e6);
   EXPECT_DOUBLE_EQ(milliseconds_at_limit(l, kLimits), 2);
-  l.flops_done = 50e6;  // an algorithm of fewer multiplications
+  l.flops_done = 50e6;  // an algorithm with fewer multiplications
   EXPECT_DOUBLE_EQ(milliseconds_at_limit(l, kLimits), 0.5);
   l.cost.bytes = 40e6;
   EXPECT_DOUBLE_EQ(milliseconds_at_limit(l, kLimits), 4);
@@ -38,8 +38,8 @@ TEST(Measure, ALaunchIsBoundByWhatItsKernelDoesOrByItsBytes) {
 TEST(Measure, GapsAreTheTimesInWhichNoLaunchRan) {
   std::vector<LaunchReport> launches = {launch("a", 1, 2, 0, 0), launch("b", 3.5, 3, 0, 0), launch("c", 0, 0, 0, 0),
                                         launch("d", 4, 1, 0, 0), launch("e", 7, 1, 0, 0)};
-  launches[2].ran = false;  // a form that was up to date
-  // d ran beside b.
+  launches[2].ran = false;  // a derived form that was still valid
+  // d ran at the same time as b.
   EXPECT_EQ(gaps_before(launches), (std::vector<double>{1, 0.5, 0, 0, 0.5}));
   std::swap(launches[1], launches[3]);
   EXPECT_EQ(gaps_before(launches), (std::vector<double>{1, 0, 0, 0.5, 0.5})) << "the plan's order is not that of time";

@@ -1,5 +1,4 @@
-// Values of the store: zeros that are not in memory yet are zeros wherever they are read, on every device and in every
-// layout.
+// Values of the store: zeros that are not allocated yet are read as zeros on every device and in every layout.
 #include "ridgeline/compile/run/parameter_store.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +31,7 @@ TEST(ParameterStore, ZerosAreReadAsSuchBeforeAndAfterAProgramRuns) {
       for (float& v : ones.span<float>()) v = 1;
       store.set(name, ones);
       expect_all(store.get(name), 1);
-      // Zeros over memory that was written before.
+      // Zeros in memory that was written before.
       const std::uint64_t version = store.entry(name).version;
       store.set_zeros(name, type);
       EXPECT_GT(store.entry(name).version, version);
@@ -41,7 +40,7 @@ TEST(ParameterStore, ZerosAreReadAsSuchBeforeAndAfterAProgramRuns) {
   }
 }
 
-// In the store's own memory where that is plain rows of the host, by way of others elsewhere.
+// In the store's own memory if that is plain rows on the host, else by a copy.
 TEST(ParameterStore, AValueThatIsWrittenInPlaceIsTheOneThatIsRead) {
   const ValueType type{DType::f32, {6, 5}};
   const auto count_up = [](Tensor& value) {
@@ -132,7 +131,7 @@ TEST(ParameterStore, ZerosStayZerosWhenTheHomeIsFixed) {
   }
 }
 
-// The value is marked written when its bytes are, so what fails on the way leaves no garbage that counts as a value.
+// A value is marked as written only after its bytes are, so a failure leaves no garbage that counts as a value.
 TEST(ParameterStore, AnEntryCountsAsWrittenOnlyWhenItsBytesAre) {
   const ValueType type{DType::f32, Shape{kMany}};
   for (const char* device : {"cpu", "simulated"}) {
@@ -148,7 +147,7 @@ TEST(ParameterStore, AnEntryCountsAsWrittenOnlyWhenItsBytesAre) {
     store.fill_zeros();
     expect_all(store.get("w"), 0);
   }
-  // A copy that the device refuses: it is told an address of its own where one of the host is meant.
+  // A copy that the device refuses: it gets a device address instead of a host address.
   Session session({.device = "simulated"});
   ParameterStore& store = session.parameters();
   store.declare("w", type, ValueKind::param);

@@ -1,5 +1,5 @@
 // Programs on an asynchronous device: loops enqueued as a whole, recorded and replayed steps, two sets of inputs. The
-// simulated device checks on the way that work on the same bytes is in order.
+// simulated device checks that work on the same bytes is ordered.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@
 namespace ridgeline {
 namespace {
 
-// An average that follows the input, and what it was.
+// An average that follows the input, and its previous value.
 constexpr const char* kFollow = R"(graph @follow(%x: f32[3], %mean: state f32[3]) {
   %0 = add(%mean, %x) : f32[3]
   %1 = scale(%0) {factor=0.5} : f32[3]
@@ -37,7 +37,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
 }
 
-// A small training step whose bits follow from its inputs.
+// A small training step whose bits depend on its inputs.
 struct Line {
   explicit Line(bool records) : session(simulated(records)) {
     GraphBuilder b("line");
@@ -155,7 +155,7 @@ TEST(RunsBehind, PinnedInputsAreHeldUntilTheyAreCopied) {
     std::unique_ptr<DeviceMemory> memory;
     Lease(int& count, Device& device) : held(count), memory(device.allocate_pinned(4 * sizeof(float))) { ++held; }
     ~Lease() {
-      std::memset(memory->address(), 0xff, memory->bytes());  // whoever still reads it fails
+      std::memset(memory->address(), 0xff, memory->bytes());  // later reads of it fail
       --held;
     }
   };
@@ -188,7 +188,7 @@ TEST(RunsBehind, AnErrorOfTheDeviceEndsTheLoopAndFormsAreMadeAgain) {
   Tensor x = Tensor::view(pinned->address(), DType::f32, {3});
   program->bind("x", x);
   ASSERT_TRUE(program->run());
-  // Written over while copies may still read it: the device notices, in some of these steps at the latest.
+  // Overwritten while copies may still read it: the device detects that in at least one of these steps.
   float next = 1;
   const std::string said = error_of([&] {
     program->run_loop(100000, [&] {
@@ -210,7 +210,7 @@ TEST(RunsBehind, ADevicesLimitOfMemoryIsItsOwn) {
             "kB");
 }
 
-// Several runs of the training program of a random step: what they return and leave in the store.
+// Several runs of the training program of a random step: its results and the store afterwards.
 std::map<std::string, Tensor> run_step(const testing::RandomStep& step, bool records, std::int64_t& replays) {
   constexpr int kRuns = 6;
   Session session(simulated(records));

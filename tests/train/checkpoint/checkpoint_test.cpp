@@ -1,4 +1,4 @@
-// Checkpoints: equal runs give equal bytes, damaged ones are skipped and reported, a failed save loses nothing.
+// Checkpoints: equal runs give equal bytes, damaged files are skipped and reported, a failed save loses nothing.
 #include "ridgeline/train/checkpoint/checkpoint.h"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST_F(Checkpoint, AFlippedBitAnywhereIsFound) {
   const std::string whole = read_file(path);
   const CheckpointFile file = list_checkpoints(directory_).front();
   const std::size_t data = whole.size() - 3 * sizeof(float);
-  const std::size_t padding = whole.rfind('}', data) + 1;  // spaces before the data, which mean nothing
+  const std::size_t padding = whole.rfind('}', data) + 1;  // spaces before the data, which have no meaning
   for (std::size_t byte = 0; byte < whole.size(); ++byte) {
     if (byte >= padding && byte < data) continue;
     for (int bit = 0; bit < 8; ++bit) {
@@ -159,7 +159,7 @@ TEST_F(Checkpoint, NamesThatAreNoUtf8ComeBackAsTheyWere) {
   EXPECT_EQ(loaded.info.classifier->class_ids, info.classifier->class_ids);
 }
 
-// What version 1 of the format was, to the letter.
+// The exact bytes of version 1 of the format.
 TEST_F(Checkpoint, FilesWithoutChecksumAndSettingsLoad) {
   fs::create_directories(directory_);
   const std::string old =

@@ -1,7 +1,7 @@
-// Stop and go: whatever stops a run at whatever moment, also in the middle of a save or an evaluation, the checkpoints,
-// the metrics, the events and the lines of the log are those of the run that nobody disturbed.
+// Stop and resume: whatever stops a run at whatever moment, also during a save or an evaluation, its checkpoints,
+// metrics, events and log lines are finally those of an uninterrupted run.
 //
-// RIDGELINE_KILLS sets how many stops must land in the training (6 without it), RIDGELINE_KILLS_SEED which ones.
+// RIDGELINE_KILLS is the number of stops during the training (default 6), RIDGELINE_KILLS_SEED chooses the moments.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -35,7 +35,7 @@ using testing::Stop;
 
 using Line = std::map<std::string, JsonScalar>;
 
-constexpr std::int64_t kSteps = 24;  // two epochs, each with an evaluation
+constexpr std::int64_t kSteps = 24;  // two epochs with one evaluation each
 constexpr const char* kLog = "alexnet_training.log";
 
 const std::string& images() {
@@ -67,7 +67,7 @@ std::vector<std::string> words(const std::string& log_dir, int workers, std::int
           "--log_dir=" + log_dir};
 }
 
-// What a run says that does not depend on clocks, by step.
+// Everything that a run writes and that does not depend on clocks, by step.
 struct Story {
   std::map<std::int64_t, std::string> checkpoints;               // bytes
   std::map<std::pair<std::string, std::int64_t>, Line> metrics;  // by kind and step
@@ -82,7 +82,7 @@ std::map<std::int64_t, std::string> read_checkpoints(const std::string& log_dir)
   return bytes;
 }
 
-// Nothing may be there twice, nor out of order.
+// Nothing may occur twice or out of order.
 void read_metrics(const std::string& log_dir, Story& story) {
   std::int64_t last = 0;
   for (Line& line : read_json_lines(log_dir + "/metrics.jsonl")) {
@@ -107,7 +107,7 @@ void read_events(const std::string& log_dir, Story& story) {
   }
 }
 
-// The log keeps what earlier processes wrote; what one process writes is in order, and what several write is the same.
+// The log keeps lines of earlier processes: the lines of one process are in order, and repeated lines are equal.
 void read_log(const std::string& log_dir, Story& story) {
   static const std::regex clocks(R"(  FPS:[^,]*,|  batch_time:.*)");
   std::istringstream log(read_file(log_dir + "/" + kLog));
@@ -140,7 +140,7 @@ Story read_story(const std::string& log_dir) {
   return story;
 }
 
-// Of a run that logs and saves every step.
+// The recipe of a run that logs and saves every step.
 const Story& undisturbed() {
   static const Story story = [] {
     const std::string log_dir = testing::temporary_directory() + "/undisturbed";
@@ -153,7 +153,7 @@ const Story& undisturbed() {
   return story;
 }
 
-// Every part of `part` is in `whole`, the same.
+// Every part of `part` is also in `whole` and equal.
 template <class Map>
 void expect_within(const Map& part, const Map& whole, const char* what) {
   for (const auto& [key, value] : part) {
@@ -162,7 +162,7 @@ void expect_within(const Map& part, const Map& whole, const char* what) {
   }
 }
 
-// A line at every step that ends a loop, and at those where a signal landed; never another.
+// One line for every step that ends a loop, and for steps at which a signal arrived; no other lines.
 void expect_as_undisturbed(const Story& story, std::int64_t loop) {
   expect_within(story.checkpoints, undisturbed().checkpoints, "checkpoints");
   expect_within(story.metrics, undisturbed().metrics, "metrics");
@@ -215,7 +215,7 @@ TEST(Resume, AKilledOrInterruptedRunGoesOnAsIfNothingHadHappened) {
       finished = end.code == 0;
       ASSERT_TRUE(finished || end.stopped) << "exit code " << end.code;
       if (end.stopped && end.in_training) {
-        // A signal that comes when all is done ends the process as any other.
+        // A signal that arrives after the end of the training ends the process in the default way.
         const bool done = fs::exists(log_dir + "/" + checkpoint_name(kSteps));
         EXPECT_TRUE(end.code == 130 || stop.signal == SIGKILL || done) << "exit code " << end.code;
         ++in_training;

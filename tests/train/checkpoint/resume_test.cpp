@@ -1,5 +1,5 @@
-// Whatever the number of data workers and the length of a loop, the losses and the final checkpoint are the same, bit
-// by bit. What a kill in the middle changes (nothing) is in killed_run_test.cpp.
+// Losses and the final checkpoint are bitwise the same for any number of data workers and any length of a loop. For
+// kills in the middle see killed_run_test.cpp.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kResumedSteps = 24;
 
-// A small set of drawn images, made once.
+// A small set of generated images, created once.
 const std::string& pictures_of_the_run() {
   static const std::string directory = [] {
     const std::string path = testing::temporary_directory() + "/images";
@@ -57,7 +57,7 @@ std::string final_checkpoint(const std::string& log_dir) {
   return read_file(log_dir + "/model.ckpt-" + std::to_string(kResumedSteps) + ".safetensors");
 }
 
-// Losses by step; of a step that was logged twice, the later.
+// Losses by step; if a step was logged twice, the later one.
 std::map<std::int64_t, double> losses(const std::string& log_dir) {
   std::map<std::int64_t, double> by_step;
   for (const auto& line : read_json_lines(log_dir + "/metrics.jsonl")) {
@@ -96,7 +96,7 @@ TEST(Resume, WorkersAndLoopLengthChangeNoBit) {
   }
 }
 
-// Their slots are in the checkpoint, and their corrections follow from the number of steps.
+// Their slots are in the checkpoint, and their corrections depend on the number of steps.
 TEST(Resume, EveryOptimizerGoesOnAsIfItHadNotStopped) {
   for (const optim::OptimizerEntry& entry : optim::optimizers()) {
     const std::string whole = directory("whole"), parts = directory("parts");
@@ -138,8 +138,8 @@ TEST(Resume, AnotherOptimizerIsAnotherRun) {
   fs::remove_all(log_dir);
 }
 
-// As a kill between the last file and what belongs to it leaves a folder: the pointer is the one before, and no older
-// file has been removed.
+// The folder after a kill between writing the last checkpoint and the files that belong to it: the pointer is the
+// previous one, and no older checkpoint has been removed.
 TEST(Resume, WhatAKillLeftOfTheLastSaveIsDoneByTheNextStart) {
   const std::string log_dir = directory("settled");
   Recipe r = recipe(log_dir, 1, 10);

@@ -1,4 +1,4 @@
-// What tells files of weights apart.
+// How kinds of weight files are recognised.
 #include "ridgeline/train/checkpoint/stored_weights.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ const auto kSilent = [](const std::string&) {};
 
 std::string length_byte(const std::string& path) { return read_file(path).substr(0, 1); }
 
-// The first byte of a safetensors file is that of its header's length: 0x80 in one of 32, as in a pickle.
+// The first byte of a safetensors file belongs to the length of its header: one in 32 is 0x80, as in a pickle.
 TEST(StoredWeights, AHeaderOfAnyLengthIsNoPickle) {
   const std::string path = testing::temporary_directory() + "/any_header.safetensors";
   const Tensor value = Tensor::zeros(DType::f32, Shape{2});
@@ -40,8 +40,8 @@ TEST(StoredWeights, BothFormsOfTorchSaveAreToldFromWeights) {
   }
 }
 
-// The line that the error gives, run beside a torch and a safetensors that know what it calls: torch.load gives what
-// the file says behind its first bytes.
+// Runs the conversion command of the error message with stand-ins for torch and safetensors: torch.load returns what
+// the file contains after its first bytes.
 TEST(StoredWeights, TheWayToConvertAPickleWorksWhereverTheTensorsLieInIt) {
   if (testing::run_shell("python3 --version").code != 0) GTEST_SKIP() << "no python3";
   const std::string root = testing::temporary_directory() + "/pickles";

@@ -1,4 +1,4 @@
-// What Ctrl-C leaves: a line of the step it landed on, and a process in which the next run is not stopped, too.
+// After Ctrl-C: a log line for the step at which it arrived, and the next run of the process is not stopped.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -25,7 +25,7 @@ Recipe endless(const std::string& log_dir) {
   return r;
 }
 
-// Interrupts `recipe`'s run after the first checkpoint.
+// Interrupts the run of `recipe` after the first checkpoint.
 TrainingResult interrupted_run(const Recipe& recipe) {
   std::atomic<bool> over{false};
   std::thread user([&] {
@@ -78,7 +78,7 @@ TEST(InterruptedRun, AGuardWithinAnotherLeavesFlagAndHandlersToIt) {
     }
     EXPECT_TRUE(interrupted());
     set_interrupted(false);
-    ::raise(SIGTERM);  // still ours
+    ::raise(SIGTERM);  // still our handler
     EXPECT_TRUE(interrupted());
   }
   EXPECT_FALSE(interrupted());

@@ -1,4 +1,4 @@
-// The loop and its callbacks, on a network of its own: a line through points.
+// The loop and its callbacks with a small network: a line through points.
 #include "ridgeline/train/loop/loop.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 namespace ridgeline::train {
 namespace {
 
-// Writes down what is called.
+// Records the calls.
 class Recorder : public Callback {
  public:
   std::string calls;
@@ -133,7 +133,7 @@ TEST(Loop, ALossThatIsNotFiniteEndsTheRunAtItsStep) {
   EXPECT_EQ(recorder.stops, (std::vector<std::int64_t>{3}));
 }
 
-// Everything that a run is ended by, as one hook per kind sees it.
+// Every way in which a run ends, as one hook per kind sees it.
 TEST(Loop, ARunThatEndsByAnErrorTellsEveryCallbackWhoeverThrew) {
   class Failure : public Recorder {
    public:
@@ -169,7 +169,7 @@ TEST(Loop, ARunThatEndsByAnErrorTellsEveryCallbackWhoeverThrew) {
     told = error.what();
   }
   EXPECT_EQ(told, "not one of ours");
-  EXPECT_EQ(seen.calls, "begin epoch1{ < 2> failed at 2");  // the steps before it are dealt with first
+  EXPECT_EQ(seen.calls, "begin epoch1{ < 2> failed at 2");  // the steps before it are processed first
 }
 
 TEST(Loop, OverflowsWithoutEndLoseNoStepThatWasDone) {
@@ -193,7 +193,7 @@ TEST(Loop, OverflowsWithoutEndLoseNoStepThatWasDone) {
   EXPECT_EQ(saver.path(), directory + "/model.ckpt-3.safetensors");
 }
 
-// A scale that stays as it is is not called a dynamic one, and the steps that did not count are counted.
+// A constant loss scale is not reported as dynamic, and skipped steps are counted.
 TEST(Loop, OverflowsUnderAFixedScaleAreToldAsSuchAndSkippedStepsAreCounted) {
   nn::TrainingOptions options{.schedule = optim::Constant{.base = 0.01}, .weight_decay = 0};
   options.gradients.loss_scale = optim::LossScale::fixed(64);
@@ -285,7 +285,7 @@ TEST(RunContext, FetchesTensorsByNameAndNamesThoseThatThereAre) {
   const RunContext end = loop.run({});
   EXPECT_EQ(end.fetch("loss:0").at(0), end.loss());
   EXPECT_EQ(end.fetch("global_step:0").at(0), 2);
-  EXPECT_EQ(end.value("spread"), end.fetch("spread:0").at(0));  // what the network returns beside its loss
+  EXPECT_EQ(end.value("spread"), end.fetch("spread:0").at(0));  // what the network returns in addition to its loss
   EXPECT_EQ(error_of([&] { end.fetch("lose:0"); }),
             "the step returns no tensor 'lose:0': did you mean 'loss'? (there are: global_step, spread, loss, "
             "total_loss, learning_rate)");

@@ -1,4 +1,4 @@
-// A loss that stops being finite: the run ends at that very step, and no checkpoint holds such numbers.
+// A loss that is no longer finite: the run ends at exactly that step, and no checkpoint contains such numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A penalty so strong that the weights grow from step to step until their squares overflow, between two log lines.
+// A penalty so strong that weights grow in every step until their squares overflow, between two log lines.
 Recipe exploding(const std::string& log_dir, const std::string& model = "linear") {
   Recipe r;
   r.synthetic = true;
@@ -56,10 +56,10 @@ TEST(LostNumber, EndsTheRunAtItsStepAndLeavesTheLastGoodCheckpoint) {
     EXPECT_EQ(first_not_finite(load_checkpoint(file).tensors.tensors()), "") << file.path;
   }
   const auto lines = read_json_lines(log_dir + "/metrics.jsonl");
-  ASSERT_EQ(lines.size(), 1u);  // of the step where it happened
+  ASSERT_EQ(lines.size(), 1u);  // the step at which it happened
   const std::int64_t step = std::get<std::int64_t>(lines[0].at("step"));
   EXPECT_FALSE(std::isfinite(std::get<double>(lines[0].at("total_loss"))));
-  // It is the first such step: up to four steps after the last checkpoint.
+  // It is the first such step, up to four steps after the last checkpoint.
   EXPECT_GT(step, files.back().step);
   EXPECT_LE(step, files.back().step + 4);
   for (const std::string& part : {"step " + std::to_string(step) + ": ", std::string("Invalid loss"),
@@ -69,8 +69,8 @@ TEST(LostNumber, EndsTheRunAtItsStepAndLeavesTheLastGoodCheckpoint) {
   fs::remove_all(log_dir);
 }
 
-// A loss may be finite where what the step leaves is not: the squares of these activations overflow, so the variance
-// that a normalisation keeps is infinite, and what it passes on is zero.
+// A loss may be finite although stored values are not: the squares of these activations overflow, so the variance that
+// a normalisation stores is infinite and its output is zero.
 TEST(LostNumber, WhatAStepWithAFiniteLossLeavesIsLookedAtBeforeItIsSaved) {
   const std::string root = testing::temporary_directory() + "/lost_statistics";
   fs::remove_all(root);

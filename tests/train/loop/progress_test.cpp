@@ -1,5 +1,5 @@
-// What a run says on its way: the bar that moves within a loop, how long it will take, a line an epoch, and advice
-// where the losses look like a known mistake.
+// Messages of a running training: a progress bar within loops, the remaining time, one line per epoch, and advice if
+// the losses look like a known mistake.
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <sys/wait.h>
@@ -42,7 +42,7 @@ TEST(ProgressWatch, TellsOnceHowLongALongRunTakesBeforeItsFirstLine) {
     const auto step = std::make_shared<std::atomic<std::int64_t>>(0);
     {
       ProgressWatch watch({.total_steps = 100000, .period = 0.001, .settle = 0.01, .long_run = long_run}, step, log);
-      // Until the line is there, which a busy machine may keep waiting; where none comes, for a while.
+      // Waits for the line, which may take long on a busy machine; if none comes, for some time.
       const auto said = [&] { return count(read_file(path), " steps left\n") > 0; };
       for (int i = 0; i < (long_run == 0 ? 30'000 : 100) && !said(); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -53,7 +53,7 @@ TEST(ProgressWatch, TellsOnceHowLongALongRunTakesBeforeItsFirstLine) {
   }
 }
 
-// A loop of 120 steps without a stop, on a terminal: the bar is seen at steps inside of it.
+// A loop of 120 steps on a terminal: the bar is shown at steps inside it.
 TEST(ProgressWatch, TheBarMovesWithinALoop) {
   int terminal = -1;
   const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
@@ -98,7 +98,7 @@ TEST(EpochLog, HasALineForEachEpochWithTheMeansOfItsSteps) {
    private:
     std::vector<double>& losses_;
   } watch(losses);
-  // Once step by step, once in loops that end where epochs do not: the same means.
+  // Step by step, and in loops that do not end at epochs: the same means.
   Loop(line.model, line.feed, {.total_steps = 7, .steps_per_epoch = 3, .loop = 100, .cut_at_epochs = false})
       .run({&epochs, &watch});
   LineModel again;
@@ -114,7 +114,7 @@ TEST(EpochLog, HasALineForEachEpochWithTheMeansOfItsSteps) {
   EXPECT_EQ(count(text, "\n"), 4u);
 }
 
-// Runs whose loss is what is fed.
+// Runs whose losses are given by their data.
 class FedLoss {
  public:
   std::string advice(const AdvisorOptions& options, const std::function<float(std::int64_t)>& loss_of_step,

@@ -1,4 +1,4 @@
-// "One weird trick for parallelizing convolutional neural networks" (Krizhevsky, 2014), found by cost.
+// The division of "One weird trick for parallelizing convolutional neural networks" (Krizhevsky, 2014), found by cost.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -19,7 +19,7 @@
 namespace ridgeline::train {
 namespace {
 
-// A step of AlexNet with 128 images alone took 32 ms where it was measured last (docs/comm.md).
+// A step of AlexNet with 128 images on one rank took 32 ms in the last measurement (docs/comm.md).
 constexpr double kStepSeconds = 0.032;
 
 std::string how(const ShardPlan& plan, const std::string& layer) {
@@ -48,7 +48,7 @@ TEST(AutoParallel, WhereEachMessageIsSlowNothingIsDivided) {
   EXPECT_TRUE(estimate_shards("alexnet_torchvision", 128, kStepSeconds, slow, true).layers.empty());
 }
 
-// What plans go by is what `ridgeline plan` says of whole gradients, which takes the faster of a ring and a tree too.
+// Uses the time that `ridgeline plan` predicts for whole gradients, the faster of a ring and a tree.
 TEST(AutoParallel, AnExchangeCostsWhatTheModelOfTheClusterSays) {
   int by_tree = 0;
   for (const comm::Cluster& cluster : comm::cluster_table()) {
@@ -70,7 +70,7 @@ TEST(AutoParallel, AnExchangeCostsWhatTheModelOfTheClusterSays) {
   EXPECT_GT(by_tree, 0);
 }
 
-// What a rank usually gets, beside whatever else takes its core now and then, and not what it gets at its best.
+// The typical speed of a rank under other load, and not its best.
 TEST(AutoParallel, RatesAreNotThoseOfTheBestMoment) {
   static double seconds = 0;
   const device::MeasuredRate rate =

@@ -1,4 +1,4 @@
-// Training over ranks: N ranks with batches of B are one rank with batches of N * B.
+// Data parallel training: N ranks with batches of B are equivalent to one rank with batches of N * B.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -47,10 +47,10 @@ TEST(DataParallel, ExchangesBesideTheBackwardPassGiveTheBitsOfThoseBehindIt) {
   Options behind = in_four;
   behind.overlap = false;
   expect_same(train_over(2, in_four), train_over(2, behind));
-  expect_same(train_over(2, in_four), train_over(2, {}));  // however they are split
+  expect_same(train_over(2, in_four), train_over(2, {}));  // for any division
 }
 
-// A step over one, two and four ranks, and with a team of two threads: the same bits.
+// A step on one, two and four ranks, and with a team of two threads: the same bits.
 void expect_one_order(Options options) {
   options.parts = 4;
   options.steps = 6;
@@ -92,11 +92,11 @@ TEST(DataParallel, InPartsIsTheSameTrainingAsWithout) {
 TEST(DataParallel, EveryRankDropsOtherElements) {
   const Trained same = train_over(2, {.steps = 1});
   const Trained one = train_small(nullptr, {.steps = 1, .keep = 0.5}), two = train_over(2, {.steps = 1, .keep = 0.5});
-  EXPECT_GT(std::abs(one.losses[0] - two.losses[0]), 1e-6);  // masks by the rank
+  EXPECT_GT(std::abs(one.losses[0] - two.losses[0]), 1e-6);  // each rank has its own masks
   EXPECT_NE(two.losses[0], same.losses[0]);
 }
 
-// With slots and updates split over n ranks: every bit as without. Both of them.
+// Splitting slots and updates over n ranks changes no bit. Returns both results.
 std::pair<Trained, Trained> expect_split_as_whole(int n, Options options) {
   SCOPED_TRACE(n);
   Trained whole = train_over(n, options);
@@ -116,11 +116,11 @@ TEST(DataParallel, SplitUpdatesGiveTheBitsOfWholeOnes) {
         expect_split_as_whole(n, {.loss_scale = optim::LossScale::dynamic(1024, 2, 50), .steps = 5});
     for (const auto& [name, value] : split.file) EXPECT_EQ(value.shape(), whole.file.at(name).shape()) << name;
     EXPECT_EQ(split.bytes.at(slot), whole.bytes.at(slot) / static_cast<std::size_t>(n));
-    EXPECT_EQ(split.bytes.at("conv1.weight/momentum"), whole.bytes.at("conv1.weight/momentum"));  // small: whole
+    EXPECT_EQ(split.bytes.at("conv1.weight/momentum"), whole.bytes.at("conv1.weight/momentum"));  // small: not split
   }
 }
 
-// The update alone reads the mean: a reduce_scatter and an all_gather send what an all_reduce sends.
+// Only the update reads the mean: a reduce_scatter and an all_gather send as much as an all_reduce.
 TEST(DataParallel, SplitUpdatesScatterTheirGradientsWithTheSameBits) {
   for (const int n : {2, 3, 4}) {
     for (const bool overlap : {false, true}) {
@@ -131,7 +131,7 @@ TEST(DataParallel, SplitUpdatesScatterTheirGradientsWithTheSameBits) {
   }
 }
 
-// Of 1 MiB and more, gradients and updated parts lie in memory that the ranks see, one in place of the other.
+// From 1 MiB on, gradients and updated parts are in shared memory, one in place of the other.
 TEST(DataParallel, SplitUpdatesOfLargeParametersAreExchangedWhereTheyLie) {
   for (const bool overlap : {false, true}) {
     const Options options{
@@ -146,7 +146,7 @@ TEST(DataParallel, SplitUpdatesInPartsAndInSixteenBitsScatterWithTheSameBits) {
   for (const int n : {2, 4}) expect_split_as_whole(n, options);
 }
 
-TEST(DataParallel, SplitUpdatesOfClippedGradientsAreCloseToWholeOnes) {  // a norm is added up in the order of a layout
+TEST(DataParallel, SplitUpdatesOfClippedGradientsAreCloseToWholeOnes) {  // a norm is summed in the order of a layout
   Options options{.clip_norm = 0.05, .steps = 5};
   const Trained whole = train_over(2, options);
   options.shard = true;
@@ -179,7 +179,7 @@ TEST(DataParallel, FewerGradientsThanRanksCannotBeSplit) {
   }
 }
 
-// When the spans of that category and name begin.
+// The times at which the spans of that category and name begin.
 std::vector<double> begins_of(const std::string& trace, const std::string& category, const std::string& name) {
   std::vector<double> begins;
   const std::string head = "\"cat\":\"" + category + "\"", ts = "\"ts\":";
@@ -199,7 +199,7 @@ TEST(DataParallel, ATraceShowsExchangesUnderTheBackwardPass) {
     train_over(2, options);
     const std::string trace = read_file(options.trace);
     EXPECT_NE(trace.find("exchanges between ranks"), std::string::npos);
-    // Where the step hands its gradients over; when the other thread begins depends on the machine.
+    // The point at which the step starts the exchange; when the other thread begins depends on the machine.
     const std::vector<double> begun = begins_of(trace, "launch", "exchange"),
                               last = begins_of(trace, "launch", "conv1/conv2d/grad");
     EXPECT_EQ(begins_of(trace, "exchange", "exchange").size(), 3u) << trace;
@@ -221,7 +221,7 @@ TEST(DataParallel, GradientsAreClippedByTheNormOfTheirMean) {
   expect_close(train_over(2, {.clip_norm = 0.05}), one, 1e-5);
 }
 
-// LAMB is written in plain ops, whose gradient no operand names. A small epsilon would make much of a rounding.
+// LAMB consists of plain ops, of which no operand is marked as the gradient. A small epsilon would amplify rounding.
 TEST(DataParallel, UpdatesOfPlainOpsGoByTheMeanOfTheGradient) {
   const optim::Optimizer lamb = optim::Lamb{.epsilon = 1};
   const std::vector<Options> all{{.optimizer = lamb},
@@ -240,7 +240,7 @@ TEST(DataParallel, SeveralBatchesOfAStepAreExchangedOnce) {
   const Trained two = train_over(2, {.accumulate = 3});
   expect_close(two, one, 1e-5);
   const Trained each = train_over(2, {.steps = 3 * kSteps});
-  // Of the bytes of a step's gradients a third goes over: numbers of each run (the loss) come on top.
+  // A third of the gradient bytes is transferred; numbers of each run (the loss) are added.
   EXPECT_LT(static_cast<double>(two.traffic.bytes), 0.4 * static_cast<double>(each.traffic.bytes));
 }
 
@@ -254,8 +254,8 @@ TEST(DataParallel, AnOverflowOnOneRankSkipsTheStepOnAll) {
   for (const auto& [name, value] : two.values) EXPECT_LE(distance(value, one.values.at(name)), 1e-5) << name;
 }
 
-// One of two ranks that train on the same batch again and again; `run` gets the model and a feed of which `before` is
-// asked in front of each batch: false ends it.
+// One of two ranks that train repeatedly on the same batch; `run` gets the model and a feed that calls `before` before
+// each batch: false ends it.
 template <class Before, class Run>
 void with_one_batch(comm::Communicator& ranks, const Before& before, const Run& run) {
   Session session(options_of(&ranks));
@@ -322,7 +322,7 @@ TEST(DataParallel, ARankThatCannotReadItsDataIsNamedByTheOthers) {
   EXPECT_EQ(ends[0], "[ranks] rank 1 cannot read its data");
 }
 
-// The signal comes when this step's ranks have agreed to run it, and to one of them alone.
+// The signal arrives when the ranks have agreed to run this step, and only at one of them.
 TEST(DataParallel, AnInterruptOfOneRankEndsAllBehindTheSameStep) {
   const std::vector<std::string> ends = comm::run_processes(2, [](comm::Communicator& ranks) {
     int done = 0;
@@ -341,7 +341,8 @@ TEST(DataParallel, AnInterruptOfOneRankEndsAllBehindTheSameStep) {
   EXPECT_EQ(ends, (std::vector<std::string>{"", ""}));
 }
 
-// In the middle of a step of three batches: what is accumulated is each rank's own, and no checkpoint could hold it.
+// In the middle of a step of three batches: accumulated gradients are local to each rank, so no checkpoint can store
+// them.
 TEST(DataParallel, AnInterruptWaitsForTheEndOfAStepOfSeveralBatches) {
   const std::vector<std::string> ends = comm::run_processes(2, [](comm::Communicator& ranks) {
     Session session(options_of(&ranks));

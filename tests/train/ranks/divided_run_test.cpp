@@ -1,5 +1,4 @@
-// Runs of the recipe whose ranks divide the model: through train(), with checkpoints that any number of ranks goes on
-// with.
+// Runs of train() whose ranks divide the model; any number of ranks can resume from their checkpoints.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -96,7 +95,7 @@ TEST(DividedRun, WhatNeedsTheWholeModelIsRefused) {
   EXPECT_NE(refusal([](ParallelSettings& p) { p.stage_layer = {"linear=1"}; }).find("is no stage (allowed: 0 to 0"),
             std::string::npos);
   EXPECT_NE(refusal([](ParallelSettings& p) { p.rates = "h100"; }).find("unknown cluster"), std::string::npos);
-  // What no pass would read.
+  // Settings that no pass would read.
   const std::pair<void (*)(ParallelSettings&), const char*> unread[] = {
       {[](ParallelSettings& p) { p.micro_batches = 2; }, "--micro_batches=2 has no effect: it needs --pipeline_stages"},
       {[](ParallelSettings& p) { p.pipeline_order = "gpipe"; },
@@ -109,7 +108,7 @@ TEST(DividedRun, WhatNeedsTheWholeModelIsRefused) {
   for (const auto& [change, message] : unread) EXPECT_EQ(refusal(change), message);
 }
 
-// Else they would train, each by its own rate, and nobody would notice.
+// Otherwise they would train with different rates, and nobody would notice.
 TEST(DividedRun, RanksThatWereToldOtherwiseEndByTheFlag) {
   const auto ends_with = [](auto change) {
     const std::string directory = fresh_directory();
@@ -128,7 +127,7 @@ TEST(DividedRun, RanksThatWereToldOtherwiseEndByTheFlag) {
       {[](Recipe& r) { r.parallel.mode = "hybrid_parallel"; },
        "rank 1 has --parallel_mode=hybrid_parallel, rank 0 --parallel_mode=data_parallel"}};
   for (const auto& [change, message] : differences) {
-    // By itself or from one that ended sooner: "[ranks] rank 0 gave up: [ranks] rank 1 has ..."
+    // From its own error or from that of another rank: "[ranks] rank 0 gave up: [ranks] rank 1 has ..."
     for (const std::string& end : ends_with(change)) {
       const std::string words = "[ranks] " + std::string(message) + ": all processes of a run need the same settings";
       EXPECT_NE(end.find(words), std::string::npos) << end;
@@ -137,7 +136,7 @@ TEST(DividedRun, RanksThatWereToldOtherwiseEndByTheFlag) {
   EXPECT_EQ(ends_with([](Recipe&) {}), (std::vector<std::string>{"", ""}));
 }
 
-// Rank 0 would wait in an exchange of its own, or take another one's values for that.
+// Rank 0 would wait in an exchange of its own, or take another rank's values for it.
 TEST(DividedRun, HistogramsOfAStepThatExchangesAreRefused) {
   Recipe recipe = small_run(fresh_directory(), 2, 2);
   recipe.histogram_steps = 1;

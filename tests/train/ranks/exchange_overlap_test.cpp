@@ -1,5 +1,5 @@
-// How much of the exchange of gradients the backward pass hides, over eight ranks on a device whose dense layers all
-// take the same time, and links over which a byte takes a given one.
+// How much of the gradient exchange is hidden by the backward pass, on eight ranks with a device whose dense layers all
+// take the same time and links with a given time per byte.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,10 +19,10 @@ namespace {
 
 constexpr int kRanks = 8, kLayers = 8, kSteps = 3;
 constexpr std::int64_t kRows = 2, kWidth = 64, kNarrow = 8;
-// Long beside what the reference kernels of these layers and an exchange in memory take.
+// Long compared with the reference kernels of these layers and an exchange in memory.
 constexpr double kProductSeconds = 0.02;
 
-// The ranks of another communicator, with an all_reduce that takes as long as its bytes do over the links.
+// A communicator whose all_reduce takes as long as its bytes need on the links.
 class SlowLinks final : public comm::Communicator {
  public:
   SlowLinks(comm::Communicator& ranks, double seconds_per_byte)
@@ -58,7 +58,7 @@ class SlowLinks final : public comm::Communicator {
   double seconds_ = 0;
 };
 
-// The first layer, whose gradient is the last one, has few weights: nothing is left under which that could be hidden.
+// The first layer, whose gradient is the last one, has few weights, since no work is left to hide its exchange.
 nn::Network layers_of_one_width() {
   return {.name = "wide", .loss = [](nn::ModelContext& context) {
             Value x = context.builder.input("x", {DType::f32, {kRows, kNarrow}});
@@ -71,8 +71,8 @@ nn::Network layers_of_one_width() {
 }
 
 struct Measured {
-  double seconds = 1e9;  // of the fastest step
-  double exchange = 0;   // that the links take in it
+  double seconds = 1e9;  // time of the fastest step
+  double exchange = 0;   // time of the links in it
   std::vector<Tensor> values;
 };
 
@@ -84,7 +84,7 @@ Measured step_of(bool overlap, double seconds_per_byte) {
     options.simulated.product_seconds = kProductSeconds;
     options.groups[kWorld] = links;
     Session session(options);
-    // A bucket a layer: weights and bias.
+    // One bucket per layer: weights and bias.
     std::vector<std::int64_t> ends;
     for (int i = 0; i < kLayers; ++i) ends.push_back(2 * i + 1);
     Model model(
@@ -102,7 +102,7 @@ Measured step_of(bool overlap, double seconds_per_byte) {
       EXPECT_TRUE(model.training().run());
       ranks.barrier();
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-      if (ranks.rank() != 0 || step == 0) continue;  // the first step makes what later ones keep
+      if (ranks.rank() != 0 || step == 0) continue;  // the first step creates what later ones keep
       measured.seconds = std::min(measured.seconds, taken.count());
       measured.exchange = links->seconds() - before;
     }
@@ -112,10 +112,10 @@ Measured step_of(bool overlap, double seconds_per_byte) {
   return measured;
 }
 
-// A measurement, for a quiet machine.
+// A measurement, for an idle machine.
 TEST(ExchangeOverlap, NineTenthsAreHiddenWhereTheLinksKeepUpWithTheBackwardPass) {
   if (std::getenv("RIDGELINE_BUBBLES") == nullptr) GTEST_SKIP() << "takes times: runs with RIDGELINE_BUBBLES=1";
-  // A layer's gradient takes as long as one of the two products of its backward pass.
+  // The gradient of a layer takes as long as one of the two products in its backward pass.
   const double rate = kProductSeconds / static_cast<double>((kWidth + 1) * kWidth * 4);
   const Measured alone = step_of(true, 0), beside = step_of(true, rate), behind = step_of(false, rate);
   const double left = beside.seconds - alone.seconds;

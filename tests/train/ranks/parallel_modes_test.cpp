@@ -1,4 +1,4 @@
-// Parallel modes and pipelines: ranks that divide a model train as one rank does that has all of it.
+// Parallel modes and pipelines: ranks that divide a model train like one rank with the whole model.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kImages = 16, kSide = 10, kClasses = 8, kSteps = 8;
 
-// Two convolutions, two large dense layers with dropout where asked for, and a classifier.
+// Two convolutions, two large dense layers, optionally with dropout, and a classifier.
 nn::Network small_network(std::int64_t batch, double keep) {
   return {.name = "small", .loss = [=](nn::ModelContext& context) {
             GraphBuilder& builder = context.builder;
@@ -64,11 +64,11 @@ SessionOptions options_of(comm::Communicator* ranks, const std::string& device) 
   return options;
 }
 
-// Trains from `start` where it is given, else from what is drawn.
+// Trains from `start` if given, else from random values.
 Trained train_small(comm::Communicator* ranks, const Options& options, const Trained* start = nullptr) {
   const std::int64_t n = ranks ? ranks->size() : 1, rank = ranks ? ranks->rank() : 0;
   const bool pipelined = options.micro_batches > 1;
-  const std::int64_t sharing = pipelined ? 1 : n;  // ranks that divide the images
+  const std::int64_t sharing = pipelined ? 1 : n;  // ranks with different images
   const std::int64_t batch = kImages / sharing;
   Session session(options_of(ranks, options.device));
   ModelSettings settings{.seed = 3, .shards = options.shards, .stages = options.stages};
@@ -125,7 +125,7 @@ void expect_close(const Trained& some, const Trained& other) {
   for (std::size_t i = 0; i < some.losses.size(); ++i) EXPECT_NEAR(some.losses[i], other.losses[i], 1e-5) << i;
 }
 
-// All ranks end with the same whole values.
+// All ranks end with the same values.
 Trained train_over(int n, const Options& options, const Trained* start = nullptr) {
   std::vector<Trained> all(static_cast<std::size_t>(n));
   comm::expect_ranks(n, [&](comm::Communicator& ranks) {
@@ -187,12 +187,12 @@ TEST(ParallelModes, TheSimulatedDeviceDividesLikewise) {
 
 TEST(ParallelModes, AutoDividesWhatIsCheaperToExchangeByItsRowsThanByItsGradients) {
   const Trained one = train_small(nullptr, {});
-  // Exchanges cost nearly nothing a message: the layer with many weights is divided.
+  // Messages cost almost nothing, so the layer with many weights is divided.
   const RankRates fast{.flops = 1e9, .memory_bytes = 1e9, .exchange_bytes = 1e6};
   const Trained divided = train_over(2, {.mode = ParallelMode::auto_parallel, .rates = fast});
   expect_close(divided, one);
   EXPECT_NE(divided.plan.find("estimated"), std::string::npos) << divided.plan;
-  // Each message costs a second: nothing is divided, as that takes more of them.
+  // Each message costs a second, so nothing is divided, since that needs more messages.
   RankRates slow = fast;
   slow.call_seconds = 1;
   const Trained together = train_over(2, {.mode = ParallelMode::auto_parallel, .rates = slow});
@@ -246,7 +246,7 @@ TEST(Pipeline, GradientsAreClippedByTheNormOverAllStages) {
   expect_close(train_over(2, {.micro_batches = 2, .clip_norm = 0.05}), train_small(nullptr, {.clip_norm = 0.05}));
 }
 
-// A scale is read by the stage of the loss, and divides the gradients of all.
+// The stage of the loss reads the loss scale, and the gradients of all stages are divided by it.
 TEST(Pipeline, ScaledLossesAndAveragesAreThoseOfOneRank) {
   const Options scaled{.average = 0.9, .loss_scale = optim::LossScale::dynamic(1024, 2, 3)};
   const Trained one = train_small(nullptr, scaled);
@@ -260,7 +260,7 @@ TEST(Pipeline, ScaledLossesAndAveragesAreThoseOfOneRank) {
   }
 }
 
-// The number of the step, which keys the masks of one stage, is that of the rates of all.
+// The number of the step, which keys the dropout masks of one stage, also determines the learning rates of all.
 TEST(Pipeline, OneStageMayDropUnits) {
   Options options{.stages = {stage("fc1", 1)}, .micro_batches = 2, .keep = 0.5};
   const Trained gpipe = train_over(2, options);

@@ -1,5 +1,5 @@
-// Training with parameter servers: workers with batches of B are one rank with all their batches, whoever keeps the
-// parameters, and have the bits of ranks that exchange gradients.
+// Training with parameter servers: workers with batches of B are equivalent to one rank with all batches, and have the
+// bits of ranks that exchange gradients.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -28,7 +28,7 @@ Trained train_served(int workers, int servers, Options options) {
   return train_over(workers + servers, options);
 }
 
-// Of the values in a checkpoint.
+// Of the values of a checkpoint.
 void expect_same_files(const Trained& some, const Trained& other) {
   ASSERT_EQ(some.file.size(), other.file.size());
   for (const auto& [name, value] : some.file)
@@ -171,7 +171,7 @@ TEST(ParameterServer, APatternWithoutParametersIsNamed) {
     EXPECT_EQ(end.rfind("server_parameters 'embedding*' matches no parameter that is trained (such as ", 0), 0u) << end;
 }
 
-// ---- runs of the recipe
+// ---- runs of train()
 
 std::string fresh_folder() {
   static int number = 0;
@@ -204,7 +204,7 @@ TEST(ParameterServer, ACheckpointGoesOnUnderAnyMode) {
   EXPECT_EQ(load_newest(folder, [](const std::string&) {})->info.step, 6);
 }
 
-// Servers have parameters and their averages, workers have images.
+// Servers have the parameters and their averages, workers the images.
 TEST(ParameterServer, AnEvaluationIsThatOfRanksThatExchangeGradients) {
   const std::string data = fresh_folder() + "/shapes";
   data::make_shapes(data, {.train = 32, .val = 13});

@@ -16,10 +16,10 @@ namespace ridgeline::train {
 namespace {
 
 constexpr std::int64_t kRows = 2, kWidth = 8;
-// Long beside what the reference kernels of these layers take, also on a busy machine.
+// Long compared with the reference kernels of these layers, also on a busy machine.
 constexpr double kProductSeconds = 0.02;
 
-// As many equal layers as stages, each of them annotated.
+// As many equal layers as stages, each with an annotation.
 nn::Network equal_layers(int layers) {
   return {.name = "equal", .loss = [=](nn::ModelContext& context) {
             Value x = context.builder.input("x", {DType::f32, {kRows, kWidth}});
@@ -32,8 +32,8 @@ nn::Network equal_layers(int layers) {
 }
 
 struct Measured {
-  double seconds = 0;            // of the fastest step
-  std::vector<double> products;  // of each stage in it, without exchanges
+  double seconds = 0;            // time of the fastest step
+  std::vector<double> products;  // time of each stage in it, without exchanges
 };
 
 Measured step_of(const PipelinePlan& plan) {
@@ -63,7 +63,7 @@ Measured step_of(const PipelinePlan& plan) {
       EXPECT_TRUE(model.training().run());
       ranks.barrier();
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-      // The first step makes what later ones keep.
+      // The first step creates what later ones keep.
       if (ranks.rank() == 0 && step > 0) measured.seconds = std::min(measured.seconds, taken.count());
     }
     measured.products[static_cast<std::size_t>(ranks.rank())] = products;
@@ -71,9 +71,8 @@ Measured step_of(const PipelinePlan& plan) {
   return measured;
 }
 
-// A measurement, for a quiet machine. What the orders give by their ticks is in pipeline_order_test.cpp. The first
-// stage has no gradient of its input to compute, so it is the shorter one, and steps are a little shorter than the
-// formula's.
+// A measurement, for an idle machine. For the schedules themselves see pipeline_order_test.cpp. The first stage does
+// not compute the gradient of its input, so it is shorter, and steps take a little less than the formula.
 TEST(PipelineBubble, IsAboutTheFormulaWhereStagesAreEquallyLong) {
   if (std::getenv("RIDGELINE_BUBBLES") == nullptr) GTEST_SKIP() << "takes times: runs with RIDGELINE_BUBBLES=1";
   for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::gpipe}) {

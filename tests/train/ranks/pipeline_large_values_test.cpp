@@ -1,5 +1,5 @@
-// What two stages hand over took memory that all ranks have to ask for together: from 1 MiB on, a stage that has no
-// part in it did not answer.
+// Values from 1 MiB on between two stages need memory that all ranks must request together: a stage that was not
+// involved did not do so.
 #include <gtest/gtest.h>
 
 #include <cmath>

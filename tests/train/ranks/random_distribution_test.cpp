@@ -1,10 +1,10 @@
-// Chance puts a training together: a network, an optimizer, what is done to gradients, and how ranks share the work
-// (data, parts of layers, stages, servers, split updates, buckets). Either all ranks refuse it in the same words, or
-// they train as one rank with all batches does: in f64, on the reference kernels, except for the rounding of f64; and
-// in f32, through Model and Loop, with the bits of ranks that exchange gradients where that is promised.
+// Random combinations of a network, an optimizer, gradient rules and a way in which ranks share the work (data, parts
+// of layers, stages, servers, split updates, buckets). Either all ranks refuse it with the same message, or they train
+// like one rank with all batches: in f64 on the reference kernels up to f64 rounding; in f32 through Model and Loop
+// with the bits of ranks that exchange gradients, where that is promised.
 //
-// RIDGELINE_RANDOM_DISTRIBUTIONS=N draws N of them instead of a few and prints what was refused;
-// RIDGELINE_RANDOM_SEED=S begins at S.
+// RIDGELINE_RANDOM_DISTRIBUTIONS=N tries N combinations and prints what was refused; RIDGELINE_RANDOM_SEED=S begins at
+// S.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,12 +37,12 @@ using drawn::Drawn;
 constexpr std::uint64_t kSeed = 11;
 
 struct Trained {
-  std::map<std::string, Tensor> values;  // whole: parameters, statistics, slots, counters
-  std::vector<double> numbers;           // that the step returned, run by run
+  std::map<std::string, Tensor> values;  // complete values: parameters, statistics, slots, counters
+  std::vector<double> numbers;           // the values that the step returned in each run
   std::string plan;                      // how ranks divide the step
 };
 
-// As many as make the steps; in the middle of one each rank has sums of its own.
+// The number of runs that makes complete steps; inside a step each rank has its own sums.
 std::int64_t runs_of(const Drawn& drawn) {
   return (drawn::kSteps + (drawn.overflow_at >= 0 ? 1 : 0)) * drawn.accumulate;
 }
@@ -54,7 +54,7 @@ SessionOptions options_of(const RunRanks& ranks) {
   return options;
 }
 
-// The step of a rank, as Model makes it, in f64.
+// The step of a rank in f64, as Model builds it.
 nn::Step wide_step(const Drawn& drawn, std::int64_t rank, Distribution& distribution) {
   const BatchParts parts = drawn::parts_of(drawn, rank);
   nn::Step step = nn::build_training_step(drawn::network_of(drawn, drawn::rows_of_step(drawn)),
@@ -154,7 +154,7 @@ Trained train_narrow(comm::Communicator* all, const Drawn& drawn) {
   return trained;
 }
 
-// What all ranks have at the end, or how they refuse.
+// The final values of all ranks, or their errors.
 struct Outcome {
   std::vector<Trained> ranks;
   std::vector<std::string> ends;
@@ -180,7 +180,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return a.byte_size() == b.byte_size() && std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
 }
 
-// Of Euclidean norms; NaN is as far from NaN as from nothing.
+// Relative distance in Euclidean norms; NaN equals NaN.
 double apart(const Tensor& a, const Tensor& b) {
   double difference = 0, length = 0;
   for (std::int64_t i = 0; i < b.elements(); ++i) {
@@ -192,7 +192,7 @@ double apart(const Tensor& a, const Tensor& b) {
   return std::sqrt(difference) / (1e-3 + std::sqrt(length));
 }
 
-// The first value that is further off than `tolerance`; "" for none.
+// The first value whose distance exceeds `tolerance`; "" if there is none.
 std::string first_difference(const Trained& some, const Trained& other, double tolerance) {
   if (some.values.size() != other.values.size()) return "another number of values";
   for (const auto& [name, value] : some.values) {
@@ -228,7 +228,7 @@ std::string first_other_bits(const Trained& some, const Trained& other) {
   return "";
 }
 
-// A refusal as the passes have it: each rank says what is wrong by itself, and none that another one has gone.
+// The messages are refusals by the passes: each rank reports the problem itself, and none that another rank has ended.
 std::string pass_of(const std::string& refusal) {
   if (refusal.starts_with("server_parameters '")) return "parameter_server";
   static const std::set<std::string> passes = {"shard",         "pipeline",      "parameter_server",
@@ -238,7 +238,7 @@ std::string pass_of(const std::string& refusal) {
   return passes.contains(pass) ? pass : "";
 }
 
-// "" where all ranks ended well or refused the training alike.
+// "" if all ranks ended well or refused the training with the same message.
 std::string wrong_end(const std::vector<std::string>& ends) {
   for (const std::string& end : ends) {
     if (end.empty() != ends.front().empty())
@@ -250,8 +250,8 @@ std::string wrong_end(const std::vector<std::string>& ends) {
 
 struct Counts {
   std::int64_t number = 0;
-  int compared = 0, shaken = 0;  // the latter: of those, with a tolerance for what the training makes of a rounding
-  std::map<std::string, std::vector<std::int64_t>> refusals;  // trainings by the words, without numbers
+  int compared = 0, shaken = 0;  // the latter: of those, with a tolerance for amplified rounding
+  std::map<std::string, std::vector<std::int64_t>> refusals;  // trainings by message, without numbers
 };
 
 std::string without_numbers(std::string text) {
@@ -268,7 +268,8 @@ void check_wide(const Drawn& drawn, Counts& counts) {
   }
   ++counts.compared;
   const Trained one = train_wide(nullptr, drawn::on_one_rank(drawn));
-  // Where a training makes much of a rounding (gradients that are nothing else, divided by their norm), that much.
+  // The tolerance for a training that amplifies rounding (gradients that consist only of rounding, divided by their
+  // norm).
   double tolerance = 1e-9;
   if (!first_difference(outcome.ranks.front(), one, tolerance).empty()) {
     Drawn shaken = drawn::on_one_rank(drawn);
@@ -291,7 +292,7 @@ Drawn plain(const Drawn& of) {
   return plain;
 }
 
-// Sums of squares over several gradients, whose order follows from where those are.
+// Sums of squares over several gradients, whose order depends on their positions.
 bool sums_over_gradients(const Drawn& drawn) {
   return drawn.clip_norm > 0 || drawn.optimizer == "lars" || drawn.optimizer == "lamb";
 }
@@ -309,7 +310,7 @@ void check_narrow(const Drawn& drawn, Counts& counts) {
     EXPECT_EQ(first_other_bits(train_over(train_narrow, other).ranks.front(), outcome.ranks.front()), "");
   } else if (!sums_over_gradients(drawn) && drawn.ranks > 1) {
     const Trained other = train_over(train_narrow, plain(drawn)).ranks.front();
-    // A plan by cost may divide a layer otherwise where exchanges cost something else, and its sums with it.
+    // With other costs of exchanges, auto_parallel may divide a layer differently, and so its sums.
     if (other.plan == outcome.ranks.front().plan) {
       EXPECT_EQ(first_other_bits(other, outcome.ranks.front()), "");
     }
@@ -341,7 +342,7 @@ void check_random(void (*check)(const Drawn&, Counts&), std::int64_t few) {
   }
 }
 
-// f64 is for the references, which are chosen here and not refused their way to.
+// f64 is for the references, which are selected explicitly here.
 struct References : ScopedVariable {
   References() : ScopedVariable("RIDGELINE_KERNELS", "reference") {}
 };
@@ -354,7 +355,7 @@ TEST(RandomDistribution, AnyCombinationIsRefusedOrTrainsAsOneRank) {
 TEST(RandomDistribution, TheBitsAreThoseOfRanksThatExchangeGradients) { check_random(check_narrow, 30); }
 
 // A pipeline whose first stage has no gradient did not count its steps under a loss scale (172), and one whose batch
-// norms were in front of the stage of the loss was refused under a loss scale (15, 117).
+// norms came before the stage of the loss was refused under a loss scale (15, 117).
 TEST(RandomDistribution, PipelinesThatOnceWentWrongTrainAsOneRank) {
   for (const std::int64_t number : {15, 117, 172}) {
     const Drawn drawn = drawn::draw(kSeed, number);

@@ -1,4 +1,4 @@
-// Which device a rank takes.
+// The device that each rank uses.
 #include <gtest/gtest.h>
 
 #include "ridgeline/train/ranks/ranks.h"

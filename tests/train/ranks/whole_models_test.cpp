@@ -1,11 +1,11 @@
-// N ranks with batches of B train a whole model as one rank with batches of N * B does, except for rounding: in f64
-// nothing is left of the difference, over shared memory and over MPI, and in f32 the ranks end no further from the f64
-// training than one rank does.
+// N ranks with batches of B train a whole model like one rank with batches of N * B, up to rounding: in f64 there is no
+// significant difference, over shared memory and MPI, and in f32 the ranks are as near to the f64 training as one rank
+// is.
 //
 //     RIDGELINE_WHOLE_MODELS=20 build/tests/test_train --gtest_filter='WholeModels.*'
 //
-// trains so many steps of ResNet-18 and AlexNet on 2, 4 and 8 ranks, and prints the distances; without the variable it
-// is ResNet-20 on small images, a few steps.
+// trains that many steps of ResNet-18 and AlexNet on 2, 4 and 8 ranks and prints the distances; by default a few steps
+// of ResNet-20 on small images.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -34,25 +34,25 @@ namespace ridgeline::train {
 namespace {
 
 constexpr std::int64_t kClasses = 10;
-constexpr int kPatience = 1800;          // seconds: ranks that share a core compute one after the other, in f64 slowly
+constexpr int kPatience = 1800;  // seconds: ranks that share a core compute one after the other, which is slow in f64
 constexpr double kHalfAnUnit = 0x1p-24;  // in the last place of an f32 value of 1
 
 struct Subject {
   const char* model;
-  std::int64_t image_size, images;  // of all ranks, a step
-  bool norms;                       // batch norms, whose statistics are taken over all ranks
+  std::int64_t image_size, images;  // of all ranks per step
+  bool norms;                       // batch norms with statistics over all ranks
   double rate;
   std::int64_t steps;
   std::vector<int> ranks;
 };
 
-// What is trained, by RIDGELINE_WHOLE_MODELS.
+// The trainings, by RIDGELINE_WHOLE_MODELS.
 std::vector<Subject> subjects() {
   const char* text = std::getenv("RIDGELINE_WHOLE_MODELS");
   if (text == nullptr) return {{"resnet20", 16, 8, true, 0.01, 3, {2, 4}}};
   const std::int64_t steps = std::atoll(text);
-  // At higher rates 16 images of chance leave nothing to compare: half a unit of f32 off at the start is 0.8 of the
-  // parameters after 20 steps at 0.0005.
+  // At higher rates 16 random images are not comparable: half a unit of f32 at the start becomes 0.8 of the parameters
+  // after 20 steps at 0.0005.
   return {{"resnet18", 32, 16, true, 0.00002, steps, {2, 4, 8}}, {"alexnet", 67, 16, false, 0.001, steps, {2, 4, 8}}};
 }
 
@@ -63,14 +63,14 @@ struct TrainedWhole {
   double loss = 0;                       // of the last step
 };
 
-// Pixels of image i of a step, the same whoever has it.
+// The pixels of image i of a step, the same on every rank.
 void draw(std::int64_t step, std::int64_t image, std::int64_t count, Tensor& to, std::int64_t begin) {
   SampleRandom random(philox_key(7, "pixels"), static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(image));
   for (std::int64_t i = 0; i < count; ++i) to.set(begin + i, std::ldexp(random.bits() >> 8, -23) - 1);
 }
 
-// What a rank of `ranks` (null: of one) has after all steps. `off`: by how much of its size each parameter is off at
-// the start, up or down by chance.
+// The values of one of `ranks` ranks (null: of one rank) after all steps. `off`: by how much of its size each parameter
+// is changed at the start, randomly up or down.
 TrainedWhole train_whole(comm::Communicator* ranks, const Subject& subject, Numbers numbers, double off = 0) {
   const std::int64_t n = ranks ? ranks->size() : 1, rank = ranks ? ranks->rank() : 0;
   const std::int64_t batch = subject.images / n, side = subject.image_size;
@@ -88,7 +88,7 @@ TrainedWhole train_whole(comm::Communicator* ranks, const Subject& subject, Numb
   const nn::Step step = nn::build_training_step(step_options, training);
   const bool wide = numbers == Numbers::f64;
   CompileOptions compiled{.distribution = {.ranks = n, .rank = rank}};
-  if (wide) compiled.fusion = false;  // references take f64, one op at a time
+  if (wide) compiled.fusion = false;  // references compute f64, one op at a time
   const std::unique_ptr<Program> program = compile(wide ? testing::in_f64(step.graph) : step.graph, session, compiled);
   const ComputeScope team(session.compute_threads());
   for (const nn::ParameterSpec& spec : step.parameters) {
@@ -125,7 +125,7 @@ TrainedWhole train_whole(comm::Communicator* ranks, const Subject& subject, Numb
 
 // On `n` ranks, or one.
 TrainedWhole train_over(int n, const Subject& subject, Numbers numbers, double off = 0) {
-  // f64 is for the references, which are chosen here and not refused their way to.
+  // f64 is for the references, which are selected explicitly here.
   std::optional<ScopedVariable> references;
   if (numbers == Numbers::f64) references.emplace("RIDGELINE_KERNELS", "reference");
   if (n == 1) return train_whole(nullptr, subject, numbers, off);
@@ -141,7 +141,7 @@ TrainedWhole train_over(int n, const Subject& subject, Numbers numbers, double o
   return of_main;
 }
 
-// Of the parameter that is furthest off, how far in relation to its length (both as Euclidean norms).
+// The distance of the parameter that differs most, relative to its Euclidean norm.
 struct Distance {
   double value = 0;
   std::string where;
@@ -163,7 +163,7 @@ Distance distance(const TrainedWhole& some, const TrainedWhole& other) {
   return worst;
 }
 
-constexpr char kLoss[] = "loss";  // beside the values in a file
+constexpr char kLoss[] = "loss";  // in addition to the values in a file
 
 // On `n` ranks over MPI, in f64: processes of this program, each with the test below.
 TrainedWhole train_over_mpi(int n, std::size_t subject) {
@@ -198,7 +198,7 @@ TEST(OnMpi, WholeModel) {
   write_safetensors(std::getenv("RIDGELINE_TEST_FILE"), values);
 }
 
-// The ranks end where `exact` does except for f64 rounding, magnified as much as the rounding of f32.
+// The ranks differ from `exact` only by f64 rounding, amplified as much as f32 rounding is.
 double expect_the_same(const TrainedWhole& ranks, const TrainedWhole& exact) {
   const Distance apart = distance(ranks, exact);
   EXPECT_LE(apart.value, 1e-9) << apart.where;
@@ -210,7 +210,7 @@ void expect_one_training(const Subject& subject, std::size_t number) {
   SCOPED_TRACE(subject.model);
   const TrainedWhole exact = train_over(1, subject, Numbers::f64);
   const TrainedWhole one = train_over(1, subject, Numbers::f32);
-  // How much of a rounding this training makes by itself.
+  // How much this training amplifies rounding by itself.
   const Distance shaken = distance(train_over(1, subject, Numbers::f64, kHalfAnUnit), exact);
   const Distance rounding = distance(one, exact);
   ASSERT_GT(rounding.value, 0);

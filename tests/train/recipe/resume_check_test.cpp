@@ -1,4 +1,5 @@
-// A run goes on only as the run that it was: what would make another one is refused by name, what may change is said.
+// A run can resume only as the same run: settings that would change it are refused by name, changes that are allowed
+// are reported.
 #include "ridgeline/train/recipe/resume_check.h"
 
 #include <gtest/gtest.h>
@@ -145,7 +146,7 @@ TEST(ResumeCheck, OtherKernelsByTimeAreSaid) {
   EXPECT_TRUE(said().empty());
 }
 
-// Every setting is one or the other: none is passed by in silence.
+// Every setting is either refused or reported; none is ignored.
 TEST(ResumeCheck, EverySettingIsComparedAndSaid) {
   for (const SettingRow& row : setting_rows()) {
     CheckpointInfo now = run();
@@ -166,7 +167,8 @@ TEST(ResumeCheck, EverySettingIsComparedAndSaid) {
   }
 }
 
-// One that is older than its option had the option's default; of an option that was not always kept nobody knows it.
+// In checkpoints older than an option, the run had the option's default; for an option that was not always stored, the
+// value is unknown.
 TEST(ResumeCheck, AFileThatLacksASettingIsComparedWhereTheFileTells) {
   CheckpointInfo saved = run(), now = run();
   saved.settings->values.erase("augment");
@@ -185,10 +187,10 @@ TEST(ClassNames, AreComparedWhereBothSidesHaveThem) {
             "class 1 is 'b' there and 'x' here (2 of 3 differ)");
   EXPECT_EQ(class_difference(folders, "there", {.names = {"a", "b"}, .complete = true}, "here"),
             "3 classes there, 2 here");
-  // Records name what their labels happen to be.
+  // Class names of records depend on which labels occur.
   EXPECT_EQ(class_difference(folders, "there", {.names = {"a", ""}}, "here"), "");
   EXPECT_EQ(class_difference(folders, "there", {}, "here"), "");
-  // Slim's ImageNet calls a class by a text and by the synset that folders are named after.
+  // Slim's ImageNet has for each class a text and the synset after which folders are named.
   const ClassNames records{.names = {"tench", "goldfish"}, .ids = {"n01440764", "n01443537"}};
   EXPECT_EQ(class_difference(records, "there", {.names = {"n01440764", "n01443537"}, .complete = true}, "here"), "");
   EXPECT_EQ(class_difference(records, "there", {.names = {"n01443537", "n01440764"}, .complete = true}, "here"),

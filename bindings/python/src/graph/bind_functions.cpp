@@ -119,7 +119,7 @@ void bind_functions(nb::module_& m) {
       .def("output", &EagerRun::output)
       .def("gradients", &EagerRun::gradients)
       .def("call", &EagerRun::call);
-  // In the innermost place of the thread, for arguments of a function that are no values.
+  // Uses the innermost place of the thread, for arguments of a function that are not values.
   m.def("value_of_array", [](nb::handle array) {
     Place* place = Place::current();
     RIDGELINE_CHECK(place != nullptr, "an array becomes a value where nothing is built");

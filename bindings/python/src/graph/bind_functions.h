@@ -7,7 +7,7 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// What ridgeline.graph makes @function of: graphs, arrays, traces, programs, eager runs.
+// Binds what ridgeline.graph needs for @function: graphs, arrays, traces, programs, eager runs.
 void bind_functions(nb::module_& m);
 
 }  // namespace ridgeline::python

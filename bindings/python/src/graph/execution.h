@@ -1,8 +1,8 @@
 // bindings/python/src/graph/execution.h
 //
-// What runs functions of Python: graphs as compiled programs, or op by op. A session is shared by all functions of a
-// device; programs and eager runs of all threads take turns in it. What a process that was forked finds of its parent
-// is left as it lies: the threads of the parent are not there.
+// Runs Python functions, as compiled programs or op by op. All functions of a device share a session; programs and
+// eager runs of all threads use it one at a time. A forked process leaks its parent's sessions, since the parent's
+// threads do not exist in it.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ class FunctionSession {
   std::unique_ptr<Session> session_;
 };
 
-// A graph, compiled. Any thread may run it; it waits for its turn without the interpreter's lock.
+// A compiled graph. Any thread may run it; it waits for the session without the GIL.
 class FunctionProgram {
  public:
   FunctionProgram(std::shared_ptr<FunctionSession> session, const PyGraph& graph, std::vector<PyArray> constants,
@@ -51,7 +51,7 @@ class FunctionProgram {
   std::unique_ptr<Program> program_;
 };
 
-// Runs ops as they are written. One thread at a time, with the interpreter's lock.
+// Runs ops one by one. One thread at a time, with the GIL.
 class EagerRun final : public Place {
  public:
   explicit EagerRun(std::shared_ptr<FunctionSession> session);
@@ -62,13 +62,13 @@ class EagerRun final : public Place {
   const Tensor* find(const Value& value) const override;
   std::unique_lock<std::mutex> work() override { return std::unique_lock(session_->turn()); }
 
-  // Forgets what was recorded before.
+  // Discards the recorded ops.
   void begin(nb::object code);
   PyObject* code() const override { return code_.is_valid() ? code_.ptr() : nullptr; }
   Value input(const PyArray& array);
   PyArray output(const Value& value) const;
   std::vector<PyArray> gradients(const Value& loss, const std::vector<Value>& with_respect_to);
-  // The results of a function of the recorded graph, run as one op.
+  // Runs a function of the recorded graph as one op and returns its results.
   std::vector<Value> call(const std::string& name, const PyGraph& body, const std::vector<Value>& arguments,
                           const std::vector<PyArray>& constants);
 
@@ -78,8 +78,8 @@ class EagerRun final : public Place {
   nb::object code_;
 };
 
-// The graph of the gradients of one returned value by some arguments, behind the returned values that are kept: zeros
-// where it does not depend on an argument.
+// The graph that returns the kept returned values and then the gradients of one returned value with respect to some
+// arguments; zeros for arguments on which it does not depend.
 PyGraph gradient_graph(const PyGraph& body, const std::string& name, std::size_t loss,
                        const std::vector<std::size_t>& arguments, bool keep_results);
 

@@ -1,8 +1,8 @@
 // bindings/python/src/graph/place.h
 //
-// Where ops of Python get to that have no operand of the graph, and what an array becomes there: a model that is built,
-// a function that is traced, or one that runs op by op. The places of a thread are a stack. All functions need the
-// interpreter's lock.
+// The place to which Python ops are added if none of their operands is a value of a graph, and how an array becomes a
+// value there: a model that is built, a function that is traced, or a function that runs op by op. Each thread has a
+// stack of places. All functions need the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -25,22 +25,23 @@ class Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  // The innermost one of this thread; null: none.
+  // The innermost place of this thread; null: none.
   static Place* current();
-  // Makes it the innermost one, and takes it away again.
+  // Makes a place the innermost one during its lifetime.
   void enter();
   void leave();
 
   virtual GraphBuilder& builder() = 0;
   // "model", "graph" or "eager".
   virtual const char* kind() const = 0;
-  // The value of a NumPy array, or another one with __dlpack__; an Error where the place takes none.
+  // The value for a NumPy array, or another array with __dlpack__; an Error if the place takes none.
   virtual Value constant(nb::handle array, const Location& where) = 0;
-  // The numbers of a value where they are known; null elsewhere.
+  // The numbers of a value if they are known, else null.
   virtual const Tensor* find(const Value& value) const;
-  // The code that is at work there, as whose frames those of its callers end; null: lines alone are told.
+  // The code object of the function that is traced or run, at which stack traces end; null: only the innermost line is
+  // recorded.
   virtual PyObject* code() const { return nullptr; }
-  // Held while ops are added that run at once.
+  // Held while ops that run immediately are added.
   virtual std::unique_lock<std::mutex> work() { return {}; }
 
  private:
@@ -48,7 +49,7 @@ class Place {
   bool entered_ = false;
 };
 
-// While alive, ops of the builder carry the lines that called the innermost one, up to the place's own code.
+// During its lifetime, ops of the builder get the stack of user lines that led to them, up to the code of the place.
 class CallerFrames {
  public:
   CallerFrames(GraphBuilder& builder, PyObject* code);
@@ -57,7 +58,7 @@ class CallerFrames {
   std::vector<std::unique_ptr<GraphBuilder::Scope>> frames_;
 };
 
-// A numpy.ndarray, a tensor of PyTorch, ... : what has __dlpack__ and is no value of a graph.
+// Whether it is an array: it has __dlpack__ and is not a value of a graph, such as numpy.ndarray or a PyTorch tensor.
 bool is_array(nb::handle given);
 
 }  // namespace ridgeline::python

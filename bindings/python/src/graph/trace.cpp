@@ -15,7 +15,7 @@
 namespace ridgeline::python {
 namespace {
 
-// What the user calls an array: the name by which the frame that runs, or its module, knows it.
+// The user's name of an array: the variable of the running frame, or of its module, that holds it.
 std::string name_of_array(nb::handle array) {
   const nb::object frame = user_frame();
   if (frame.is_none()) return "constant";
@@ -81,7 +81,7 @@ std::vector<Value> FunctionTrace::call(const std::string& name, const PyGraph& b
     constants_.push_back({nb::none(), tensor, argument(inside.name, inside.type)});
     values.push_back(constants_.back().value);
   }
-  // Functions of other bodies may have the same name in Python.
+  // Functions with different bodies may have the same name in Python.
   Graph own = graph;
   name_functions_apart(own, functions_);
   own.name = name_for(own, name, functions_);
@@ -100,7 +100,7 @@ PyGraph FunctionTrace::finish(const std::vector<Value>& results) {
   for (std::size_t i = 0; i < results.size(); ++i)
     building([&] { builder_->returns(numbered_name("result", static_cast<int>(i)), results[i], where); });
   Graph graph = builder_->finish();
-  // The constants stand where they were read first; a function's own arguments come before them.
+  // Constants are in the order in which they were read first, after the function's arguments.
   std::vector<ValueId> last;
   for (const Constant& constant : constants_) last.push_back(constant.value.id());
   std::stable_partition(graph.arguments.begin(), graph.arguments.end(),

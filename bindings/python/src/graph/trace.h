@@ -1,7 +1,7 @@
 // bindings/python/src/graph/trace.h
 //
-// A Python function of values while it becomes a graph. Arrays that it reads from around it become arguments behind its
-// own, whose values are kept beside the graph. All functions need the interpreter's lock.
+// Tracing of a Python function into a graph. Arrays that it reads from outside become additional arguments after its
+// own, and their values are stored with the graph. All functions need the GIL.
 #pragma once
 
 #include <memory>
@@ -14,28 +14,29 @@
 
 namespace ridgeline::python {
 
-// A graph in the hands of Python; nobody changes it.
+// A graph that Python holds. Immutable.
 struct PyGraph {
   std::shared_ptr<const Graph> graph;
 };
 
-// The numbers of an array, as functions get and keep them.
+// The contents of an array, as functions get and store it.
 struct PyArray {
   Tensor tensor;
 };
 
 class FunctionTrace final : public Place {
  public:
-  // `code`: of the function; lines are told up to its frame.
+  // `code`: the code object of the function; stack traces end at its frame.
   FunctionTrace(const std::string& name, nb::object code);
   GraphBuilder& builder() override { return *builder_; }
   const char* kind() const override { return "graph"; }
-  // The same array gives the same value, unless its numbers have changed.
+  // The same array gives the same value, unless its contents have changed.
   Value constant(nb::handle array, const Location& where) override;
   PyObject* code() const override { return code_.ptr(); }
 
   Value input(const std::string& name, const std::string& dtype, const std::vector<std::int64_t>& shape);
-  // The results of a function of the graph; `arguments` are values of this one, `constants` those of the function.
+  // Calls a function of the graph and returns its results; `arguments` are values of this graph, `constants` the
+  // constants of the function.
   std::vector<Value> call(const std::string& name, const PyGraph& body, const std::vector<Value>& arguments,
                           const std::vector<PyArray>& constants);
   // The graph. Its last arguments are the constants.
@@ -48,7 +49,7 @@ class FunctionTrace final : public Place {
     Tensor tensor;
     Value value;
   };
-  // An argument of that name, or of name_1, name_2, ...
+  // Adds an argument `name`, or name_1, name_2, ... if that exists.
   Value argument(const std::string& name, const ValueType& type);
 
   std::unique_ptr<GraphBuilder> builder_;

@@ -31,7 +31,7 @@ nb::tuple shape_of(const Value& value) {
   return nb::tuple(extents);
 }
 
-// A function of ridgeline/graph/_operators.py.
+// Looks up a function of ridgeline/graph/_operators.py.
 nb::object written(const char* name) { return nb::module_::import_("ridgeline.graph._operators").attr(name); }
 
 struct Refusal {
@@ -56,7 +56,7 @@ constexpr Refusal kArray{
     "are methods"};
 
 [[noreturn]] void refuse(const Value& value, const Refusal& refusal) {
-  type_of(value);  // an Error of its own where it is gone
+  type_of(value);  // throws its own Error if the graph is gone
   const Place* place = Place::current();
   const bool model = place != nullptr && std::string(place->kind()) == "model";
   throw Error(std::string(refusal.what) + " of a value is not known while its graph is built, so " + refusal.by +
@@ -66,7 +66,7 @@ constexpr Refusal kArray{
               ErrorKind::usage);
 }
 
-// Its numbers as a NumPy array where it runs op by op.
+// The numbers of the value as a NumPy array, if ops run one by one.
 nb::object numbers(const Value& value, const Refusal& refusal) {
   const Place* place = Place::current();
   const Tensor* tensor = place == nullptr ? nullptr : place->find(value);

@@ -7,7 +7,7 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// The class Value of Python: operators and methods that make ops. What is more than one op is in
+// The Python class Value: operators and methods that add one op. Those of several ops are in
 // ridgeline/graph/_operators.py.
 void bind_value_class(nb::module_& m);
 

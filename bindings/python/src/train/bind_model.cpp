@@ -1,4 +1,4 @@
-// What Python sees of models that train: the calls of ridgeline.train.Model, close to those of C++.
+// Binds the calls of ridgeline.train.Model, close to those of C++.
 #include <fmt/format.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -27,7 +27,7 @@
 namespace ridgeline::python {
 namespace {
 
-// O0 to O3 and auto are levels, other names are those of modes.
+// O0 to O3 and auto are levels (amp_level), other names are precision modes.
 train::PrecisionOptions precision_of(const std::string& name, const std::string& device) {
   train::PrecisionOptions options{.device = device};
   if (name == "auto" || (name.size() == 2 && name[0] == 'O'))
@@ -37,7 +37,7 @@ train::PrecisionOptions precision_of(const std::string& name, const std::string&
   return options;
 }
 
-// The text of a loss scale, or a number, which is a fixed one; or with it whether steps that overflow are dropped.
+// A loss scale as text, or a number for a fixed one, optionally in a pair with whether overflowing steps are skipped.
 std::optional<optim::LossScale> loss_scale_of(nb::handle given) {
   if (given.is_none()) return std::nullopt;
   double number = 0;
@@ -90,7 +90,7 @@ std::unique_ptr<PyModel> make_model(const PyNet& net, nb::handle loss, nb::handl
   return std::make_unique<PyModel>(std::move(plan));
 }
 
-// What the constructor takes where nothing is said, as C++ has it.
+// The defaults of the constructor's arguments, from C++.
 nb::dict model_defaults() {
   nb::dict all = settings_to_python({.net = {}});
   const train::SaveRules save;
@@ -152,7 +152,7 @@ nb::dict train(PyModel& model, std::int64_t epochs, const PyDataset& dataset, nb
     validation = nb::cast<PyDataset>(given);
   if (options.contains("validation")) nb::del(options["validation"]);
   if (validation) epoch_options.validation = &validation->dataset;
-  for (const char* own : {"epochs", "pad_last", "raw_images"}) {  // which follow from what a step is
+  for (const char* own : {"epochs", "pad_last", "raw_images"}) {  // which follow from the step
     if (options.contains(own))
       throw Error("data_options: '" + std::string(own) + "' is set by the training itself", ErrorKind::usage);
   }
@@ -172,13 +172,13 @@ nb::dict train(PyModel& model, std::int64_t epochs, const PyDataset& dataset, nb
   const train::RunResult result =
       with_signals([&] { return model.train(epochs, dataset.dataset, keeping, pointers, epoch_options); }, &signalled);
   nb::cast<PyRunView&>(view).model.reset();
-  // What stopped another rank stops this one's program, too.
+  // The exception that ended another rank also ends this rank's program.
   if (result.interrupted && !signalled && result.ranks > 1)
     throw Error("the run was interrupted on another rank", ErrorKind::interrupted);
   return result_to_python(result);
 }
 
-// A metric that a Python object counts: clear(), update(batch), value().
+// A metric implemented by a Python object: clear(), update(batch), value().
 class PythonMetric : public train::Metric {
  public:
   explicit PythonMetric(nb::object object) : Metric(0), object_(std::move(object)) {}
@@ -268,7 +268,7 @@ nb::dict load(PyModel& model, nb::handle from, const std::vector<std::string>& e
   return match_to_python(match);
 }
 
-// {name: array} of a file or a folder of checkpoints, without what optimizers keep; and the other way.
+// Reads {name: array} from a file or the newest checkpoint of a folder, without optimizer state; and writes it.
 nb::dict read_weights(nb::handle from) {
   const std::string path = text_of(from);
   std::vector<NamedTensor> tensors;
@@ -290,7 +290,7 @@ void write_weights(nb::handle to, nb::dict values) {
 
 void export_model(PyModel& model, nb::handle to) {
   const PyModel::Work work(model);
-  if (model.own_rank().rank != 0) return;  // the main rank writes
+  if (model.own_rank().rank != 0) return;  // only the main rank writes
   const std::string path = text_of(to);
   const std::string ending = std::filesystem::path(path).extension().string();
   const nb::gil_scoped_release unlocked;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array kHookNames = {"begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end", "failed"};
 
-// The run of a view, for as long as a hook runs.
+// Gives a view its run while a hook runs.
 train::RunContext& context_of(const PyRunView& view) {
   if (view.context != nullptr) return *view.context;
   throw Error("a run is there while the callback's function runs, and not behind it: keep the numbers, not the run",
@@ -64,7 +64,7 @@ std::int64_t PythonCallback::next_stop(std::int64_t step) const {
   return value;
 }
 
-// Loops end for other reasons, too: `every` means its multiples, and the last step.
+// A loop may end for other reasons; hooks are called only at multiples of `every` and after the last step.
 void PythonCallback::step_end(train::RunContext& context) {
   if (next_stop_ == nullptr && every_ > 1 && !train::is_multiple(context.step(), every_) && !context.stopping() &&
       !context.last())

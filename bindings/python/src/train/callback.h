@@ -1,7 +1,7 @@
 // bindings/python/src/train/callback.h
 //
-// Callbacks written in Python, as the loop calls them: with the interpreter's lock, on the thread that trains. What
-// they raise ends the run and comes out of train() as it was raised.
+// Callbacks written in Python. Called with the GIL on the training thread; an exception ends the run and is raised from
+// train() unchanged.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,16 +18,16 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// What callbacks see of the run; empty outside of their hooks.
+// The view of the run that callbacks get; empty outside of hooks.
 struct PyRunView {
   train::RunContext* context = nullptr;
-  nb::object model;  // that trains, as the user holds it
+  nb::object model;  // the Python model that trains
 };
 
 class PythonCallback : public train::Callback {
  public:
-  // An object with some of the hooks, or a function, which is called behind steps. With `every` (steps), or a method
-  // next_stop(step), the hooks of steps are called there; without them behind each step. An Error for anything else.
+  // Makes a callback of an object with some of the hooks, or of a function, which is called after steps. Step hooks are
+  // called after each step, or only where `every` (steps) or a method next_stop(step) says. An Error for anything else.
   PythonCallback(nb::handle object, nb::handle view);
 
   std::int64_t next_stop(std::int64_t step) const override;
@@ -46,7 +46,7 @@ class PythonCallback : public train::Callback {
   std::unique_ptr<Held> object_, view_;
   std::array<std::unique_ptr<Held>, kHooks> hooks_;
   std::unique_ptr<Held> next_stop_;
-  std::int64_t every_ = 0;  // steps; 0: it does not ask for any
+  std::int64_t every_ = 0;  // in steps; 0: not given
 };
 
 void bind_callback(nb::module_& m);

@@ -1,6 +1,6 @@
 // bindings/python/src/train/command.h
 //
-// The command line of the program, run by Python (python -m ridgeline).
+// Runs the command line program in Python (python -m ridgeline).
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -141,7 +141,8 @@ nb::list op_table() {
   return list;
 }
 
-// Whether the type holds the number: floating types round it, others hold whole numbers up to 2^53 of their range.
+// Whether the type can represent the number: floating types round; integer types take integers of their range, up to
+// 2^53.
 bool holds(DType dtype, nb::handle given, double number) {
   if (dtype == DType::boolean || is_floating(dtype)) return true;
   const double least = dtype == DType::u8 ? 0 : dtype == DType::i32 ? -0x1p31 : -0x1p53;
@@ -149,7 +150,7 @@ bool holds(DType dtype, nb::handle given, double number) {
   return number == std::floor(number) && number >= least && number <= most && nb::cast(number).equal(given);
 }
 
-// Of the number that an op gets beside values: a constant of the type `dtype` of one of them.
+// A constant of type `dtype` for a number among the operands of an op.
 Value constant_of(GraphBuilder& builder, const std::string& op, nb::handle given, double number, DType dtype,
                   const Location& where) {
   if (holds(dtype, given, number)) return builder.constant(number, dtype, where);
@@ -158,7 +159,7 @@ Value constant_of(GraphBuilder& builder, const std::string& op, nb::handle given
               ErrorKind::usage);
 }
 
-// The element type that numbers get beside these operands: that of the first value, conditions apart.
+// The element type of numbers among these operands: that of the first value that is not a condition.
 DType type_beside(const std::vector<nb::object>& operands, const Location& where) {
   for (const nb::object& operand : operands) {
     Value value;
@@ -214,7 +215,7 @@ const std::string& BuildScope::name_of(nb::handle layer, const std::string& base
 
 namespace {
 
-// Whether a frame is of the package's own files, of which no line is told.
+// Whether a frame is of the package's files, whose lines are not reported.
 bool of_package(nb::handle code) {
   static const std::string package = [] {
     const std::string file = shown(nb::module_::import_("ridgeline").attr("__file__"));
@@ -237,7 +238,7 @@ nb::object user_frame() {
   try {
     frame = nb::module_::import_("sys").attr("_getframe")();
   } catch (const nb::python_error&) {
-    return nb::none();  // no frame of Python runs on this thread
+    return nb::none();  // no Python frame runs on this thread
   }
   while (!frame.is_none() && of_package(frame.attr("f_code"))) frame = frame.attr("f_back");
   return frame;

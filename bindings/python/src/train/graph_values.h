@@ -1,7 +1,7 @@
 // bindings/python/src/train/graph_values.h
 //
-// Values of a step graph in the hands of Python, while a function of the user's builds it. What is added is of the
-// user's line: the innermost frame of Python outside of the package. All functions need the interpreter's lock.
+// Values of a step graph in Python, while a user function builds the graph. Ops are located at the user's line: the
+// innermost Python frame outside the package. All functions need the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,7 +18,7 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// What Python calls build into, on this thread: that of the innermost scope. Layers find it by themselves.
+// The graph to which Python calls of this thread add ops: that of the innermost scope. Layers find it themselves.
 class BuildScope final : public Place {
  public:
   explicit BuildScope(nn::ModelContext& context);
@@ -30,13 +30,13 @@ class BuildScope final : public Place {
   const char* kind() const override { return "model"; }
   Value constant(nb::handle array, const Location& where) override;
 
-  // An Error that names `what` where nothing is being built.
+  // An Error that names `what` if no graph is being built.
   static BuildScope& current(const std::string& what);
   nn::ModelContext& context() { return context_; }
-  // What the layer is called: the same at each call, `wish`, or "conv", "conv_1", ... in the order in which layers
-  // without a name are called first. Keeps the layer until the scope ends. An Error where another one has the name.
+  // The name of a layer, the same at each call: `wish`, or "conv", "conv_1", ... in the order in which layers without a
+  // name are first called. Keeps the layer alive until the scope ends. An Error if another layer has the name.
   const std::string& name_of(nb::handle layer, const std::string& base, const std::string& wish);
-  // How often the layer of that name, or the parameter, was called before in this scope. Counts the call.
+  // The number of earlier calls of the layer or parameter of that name in this scope. Counts this call.
   int earlier_calls(const std::string& name) { return counted_[name]++; }
   nn::LayerCalls& calls() { return calls_; }
 
@@ -50,16 +50,16 @@ class BuildScope final : public Place {
   nn::LayerCalls calls_;
 };
 
-// The innermost frame of Python outside of the package; None: there is none.
+// The innermost Python frame outside the package; None: there is none.
 nb::object user_frame();
-// Its line, or as layers keep it: (file, line, function).
+// The line of that frame, or of (file, line, function), as layers store it.
 Location user_line();
-// The lines of that frame and of those that called it, innermost first, up to one that runs `code`; the innermost line
-// alone where none does.
+// The stack of lines, innermost first, up to the frame that runs `code`; only the innermost line if no frame does.
 LocationStack user_lines(PyObject* code);
 Location line_of(nb::handle where);
 
-// The results of one op. Operands are Values, numbers (constants of the type of the first Value) and None.
+// Adds one op and returns its results. Operands are Values, numbers (constants of the type of the first Value) and
+// None.
 std::vector<Value> apply_op(const std::string& op, const std::vector<nb::object>& operands, nb::handle attributes,
                             const Location& where);
 Value value_of_python(nb::handle value, const std::string& what);

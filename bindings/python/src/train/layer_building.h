@@ -1,7 +1,7 @@
 // bindings/python/src/train/layer_building.h
 //
-// What the layers of Python share: how their arguments are read, and how one is built at the line of the user. All
-// functions need the interpreter's lock.
+// Shared by the Python layers: reading their arguments, and building a layer with the user's line as location. All
+// functions need the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -26,25 +26,25 @@ nn::Extent extent_of(const std::string& what, nb::handle given);
 // One number for all sides, or top, bottom, left and right.
 nn::Padding padding_of(const std::string& what, nb::handle given);
 
-// A rule by its name, or numbers that do not depend on the shape (Init).
+// An initialiser by its name, or numbers that do not depend on the shape (Init).
 struct GivenInit {
   nn::InitRule rule = nn::zero_init;
   std::optional<Init> value = {};
 };
 GivenInit init_of(nb::handle given);
 
-// Of a layer's weight and bias.
+// Initialisers of a layer's weight and bias.
 struct LayerInits {
   LayerInits() = default;
   LayerInits(nb::handle given_weight, nb::handle given_bias)
       : weight(init_of(given_weight)), bias(init_of(given_bias)) {}
-  // The layer declared its parameters by the rules; those that were given as numbers begin with these.
+  // Overwrites the initial values of the layer's parameters that were given as numbers.
   void settle(std::vector<nn::ParameterSpec>& parameters, std::size_t from, const std::string& layer) const;
   GivenInit weight, bias;
 };
 
-// Runs `build(context, at)` for the layer of that name, whose place in the user's program is `where`: ops, parameters
-// and Errors are of that line. A layer that is called again has the parameters of its first call.
+// Runs `build(context, at)` for the layer of that name, with the location `where` in the user's program for ops,
+// parameters and Errors. A layer that is called several times uses the parameters of its first call.
 template <class F>
 Value build_layer(const std::string& kind, const std::string& name, nb::handle where, const LayerInits& inits,
                   F&& build) {
@@ -66,7 +66,7 @@ Value build_layer(const std::string& kind, const std::string& name, nb::handle w
     inits.settle(context.parameters, declared, name);
     return result;
   } catch (const Error& error) {
-    // Some of the layer's own Errors end with the line that called it, which is one of this file; others with none.
+    // Errors of the C++ layer end with the line that called it, which is a line of this file, or with none.
     std::string text = error.what();
     const std::string own = behind_message(at), users = behind_message(line);
     if (const std::size_t found = text.find(own); found != std::string::npos)

@@ -1,5 +1,5 @@
-// Layers of images and rows: the functions of nn/layers.h that need more than one op, with parameters declared in what
-// is being built. The classes of ridgeline.nn call them; their defaults are those of `layer_defaults`.
+// Layers of images and rows: the functions of nn/layers.h of several ops, which declare their parameters in the graph
+// that is being built. The classes of ridgeline.nn call them; `layer_defaults` has their defaults.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -117,7 +117,7 @@ Value activate(nb::handle x, const std::string& activation, nb::handle where) {
   });
 }
 
-// A parameter of the user's own, as layers declare theirs.
+// Declares a user's parameter like those of layers.
 Value parameter(const std::string& name, const Integers& shape, nb::handle init, nb::handle constant,
                 nb::handle where) {
   return build_layer("parameter", name, where, {}, [&](nn::ModelContext& context, const nn::At& at) {
@@ -137,7 +137,7 @@ std::string rule_name(nn::InitRule rule) {
   return "";
 }
 
-// {layer: {argument: default}} as C++ has them, by which a test holds the signatures of Python.
+// {layer: {argument: default}} of C++; a test compares the Python signatures with it.
 nb::dict layer_defaults() {
   const nn::ConvLayer conv;
   const nn::DenseLayer dense;

@@ -26,7 +26,7 @@ BatchForm with_rows(BatchForm form, std::int64_t rows) {
   return form;
 }
 
-// A row at a time, without labels.
+// One row at a time, without labels.
 BatchForm prediction_form(const BatchForm& form) {
   BatchForm one = with_rows(form, 1);
   one.label.reset();
@@ -46,7 +46,7 @@ struct PyModel::Bare {
   }
 };
 
-// The last exported model, loaded for predictions, as long as the values stay as they are.
+// The last exported model, loaded for predictions; valid until the values change.
 struct PyModel::Predicting {
   std::string state;
   infer::Model model;
@@ -65,7 +65,7 @@ PyModel::PyModel(ModelPlan plan) : plan_(std::move(plan)), forms_(std::make_shar
 
 PyModel::~PyModel() {
   if (process_ == ::getpid()) return;
-  // The threads of a parent are not there in its child: nothing of them can be ended.
+  // After a fork the child does not have the parent's threads, so it cannot end them: leak.
   static_cast<void>(predicting_.release());
   static_cast<void>(run_.release());
   static_cast<void>(bare_.release());
@@ -93,7 +93,7 @@ const BatchForm& PyModel::known_form() const {
               ErrorKind::usage);
 }
 
-// The one that there is; else one that does not train, for batches of the form, or of that which is known.
+// The existing model, else one that does not train, for batches of the given format or of the known one.
 train::Model& PyModel::any_model(const BatchForm* form) {
   if (run_) return run_->model();
   if (bare_) return bare_->model;
@@ -107,7 +107,7 @@ std::int64_t PyModel::first_row() const {
   return train::first_row_of(own.rank, own.size, plan_.batch_parts);
 }
 
-// In which a rank computes its batch.
+// The number of parts in which a rank computes its batch.
 std::int64_t PyModel::parts_of(const train::RunRanks& ranks) const {
   return std::max<std::int64_t>(1, plan_.batch_parts / ranks.size());
 }
@@ -115,7 +115,7 @@ std::int64_t PyModel::parts_of(const train::RunRanks& ranks) const {
 void PyModel::begin(const BatchForm& form, const TrainingLength& length, const Keeping& keeping,
                     const train::RunRanks& ranks) {
   const PyOptimizer& optimizer = *plan_.optimizer;
-  const std::int64_t batches = ranks.size() * parts_of(ranks);  // of a step, each with a loss and statistics of its own
+  const std::int64_t batches = ranks.size() * parts_of(ranks);  // per step, each with its own loss and statistics
   batch_ = form;
   forms_->training = with_rows(form, form.rows / parts_of(ranks));
   forms_->prediction = prediction_form(form);
@@ -165,7 +165,7 @@ train::RunResult PyModel::train_over(const train::RunRanks& ranks, std::int64_t 
   }
   const train::Ranks all(ranks.all);
   BatchForm form = form_of(dataset, plan_.columns, true);
-  // One rank may have a row more than another.
+  // Ranks may differ by one row.
   form.masked = all.largest(form.masked || options.data.bad_samples.policy == data::BadSamplePolicy::skip ? 1 : 0) > 0;
   const std::int64_t size = dataset.size();
   if (size <= 0) throw Error("the data have no batches, or do not tell how many", ErrorKind::usage);
@@ -177,7 +177,7 @@ train::RunResult PyModel::train_over(const train::RunRanks& ranks, std::int64_t 
   std::optional<BatchForm> validation;
   if (options.validation != nullptr) {
     validation = form_of(*options.validation, plan_.columns, true);
-    validation->masked = false;  // evaluations are masked in any case
+    validation->masked = false;  // evaluations always have a mask
   }
   std::vector<std::pair<std::string, std::string>> alike = settings_alike(plan_);
   alike.insert(
@@ -229,7 +229,7 @@ std::map<std::string, double> PyModel::evaluate_over(
   train::Model& model = any_model(&form);
   const BatchForm before = std::exchange(forms_->evaluation, form);
   if (form != before) model.drop_evaluation();
-  // The evaluations of a training that runs are those of its own validation data.
+  // Evaluations during a training use its validation data.
   const struct Again {
     PyModel& of;
     train::Model& model;

@@ -1,8 +1,8 @@
 // bindings/python/src/train/model.h
 //
-// The model behind ridgeline.train.Model: a net, a loss and an optimizer; a run (train/run.h) from the first training
-// on, and before that, or without one, a model that evaluates and predicts. Owns both. One thread at a time: a call
-// from another one while it is at work, or from a process that was forked, is an Error; callbacks may ask it.
+// The implementation of ridgeline.train.Model: a net, a loss and an optimizer. Owns a run (train/run.h) from the first
+// training on; before that, a model that only evaluates and predicts. One thread at a time: a call from another thread
+// while it works, or from a forked process, is an Error; callbacks may call it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -28,23 +28,23 @@
 
 namespace ridgeline::python {
 
-// What a model is made of, beside its settings of a session.
+// The components of a model, without its session settings.
 struct ModelPlan {
   PyNet net;
   PyLoss loss;
   std::optional<PyOptimizer> optimizer;
   Columns columns;
-  std::optional<BatchForm> form;  // of a row, where no data tell
+  std::optional<BatchForm> form;  // of a row, if no data define them
   std::uint64_t seed = 1;
   SessionOptions session;
   CompileOptions compile;
   nn::GradientRules gradients;
   double average = 0;
   std::vector<std::string> class_names;
-  // Of several ranks.
-  bool stand_alone = false;      // it trains by itself
+  // Settings of several ranks.
+  bool stand_alone = false;      // trains without the other ranks
   std::int64_t batch_parts = 0;  // RunSetup::batch_parts
-  bool sync_batch_norm = false;  // batch norms take their statistics over the batches of all
+  bool sync_batch_norm = false;  // batch norms compute statistics over the batches of all ranks
 };
 
 class PyModel {
@@ -54,43 +54,43 @@ class PyModel {
   PyModel(const PyModel&) = delete;
   PyModel& operator=(const PyModel&) = delete;
 
-  // How a call of train() keeps its run.
+  // How train() saves its run.
   struct Keeping {
     std::string directory;
     train::SaveRules save;
   };
   train::RunResult train(std::int64_t epochs, const data::Dataset& dataset, const Keeping& keeping,
                          const std::vector<train::Callback*>& callbacks, const train::EpochOptions& options);
-  // The means over the rows. A second pass counts the metrics: those that `metrics(classes)` gives, where it is not
-  // empty; of a net that returns no scores of classes there are 0 of them.
+  // Means over the rows. If `metrics(classes)` is not empty, a second pass computes these metrics; `classes` is 0 for a
+  // net that returns no class scores.
   std::map<std::string, double> evaluate(
       const data::Dataset& dataset, const std::function<std::vector<train::Metric*>(std::int64_t classes)>& metrics);
-  // Makes its parameters for batches as these data have.
+  // Creates the parameters for batches of the format of these data.
   void build(const data::Dataset& dataset);
 
-  // What the net's prediction returns for these rows, by name.
+  // The outputs of the net's prediction for these rows, by name.
   std::map<std::string, Tensor> predict(const std::vector<NamedTensor>& inputs);
-  // Of one file, the most probable class first.
+  // Predicts one file; the most probable class comes first.
   std::vector<infer::ClassProbability> predict_file(const std::string& path);
   infer::Model exported();
 
-  // Parameters and statistics, as files have them.
+  // Parameters and statistics, as stored in files.
   std::vector<NamedTensor> values();
   WeightMatch load(std::span<const NamedTensor> stored, const WeightRules& rules);
   std::int64_t step() const { return run_ ? run_->step() : 0; }
   const ModelPlan& plan() const { return plan_; }
-  // Of the ranks that train it together. (rows i, i + ranks, ... of all are those of one rank, i is its first_row().)
+  // The ranks that train it together. (Rank i has rows i, i + ranks, ... of all; i is its first_row().)
   OwnRank own_rank() const { return plan_.stand_alone ? OwnRank() : python::own_rank(); }
   std::int64_t first_row() const;
   std::string device() const { return plan_.session.device; }
   bool trains() const { return run_ != nullptr; }
   bool training_now() const { return training_; }
-  // Text format of the training step's graph, or of the prediction's where nothing is trained.
+  // Text format of the graph of the training step, or of the prediction if the model does not train.
   std::string graph_text();
-  // The columns that the net takes.
+  // The columns that the net reads.
   std::vector<std::string> inputs() const;
 
-  // While alive, this thread is at work with the model.
+  // Marks the model as in use by this thread during its lifetime.
   class Work {
    public:
     explicit Work(PyModel& model);
@@ -117,21 +117,21 @@ class PyModel {
   std::int64_t parts_of(const train::RunRanks& ranks) const;
   const BatchForm& known_form() const;
   std::string state_text();
-  Predicting& predicting();  // of the values as they are
+  Predicting& predicting();  // of the current values
 
   ModelPlan plan_;
   std::shared_ptr<Forms> forms_;
   std::unique_ptr<Bare> bare_;
   std::unique_ptr<train::Run> run_;
   std::string directory_;
-  BatchForm batch_;                  // of a rank, that the run trains on
-  std::vector<NamedTensor> loaded_;  // before the run began, as files have them
+  BatchForm batch_;                  // of this rank, on which the run trains
+  std::vector<NamedTensor> loaded_;  // from before the run, as stored in files
   std::int64_t loads_ = 0;
 
   std::unique_ptr<Predicting> predicting_;
 
   std::atomic<std::thread::id> at_work_{};
-  bool training_ = false;  // train() runs
+  bool training_ = false;  // train() is running
   pid_t process_;
 };
 

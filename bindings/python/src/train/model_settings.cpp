@@ -24,7 +24,7 @@ void set_parallel_mode(ModelPlan& plan, const std::string& mode) {
 }
 
 using P = ModelPlan;
-constexpr bool kOwn = false;  // each rank may have another one
+constexpr bool kOwn = false;  // may differ between ranks
 
 const std::array kSettings{
     ModelSetting{"device", [](P& p) -> std::string& { return p.session.device; }, kOwn},

@@ -1,8 +1,7 @@
 // bindings/python/src/train/model_settings.h
 //
-// The settings of a ridgeline.train.Model that are one value each, a row each: the constructor takes them by the table,
-// what they are where nothing is said is told by it (a test holds the signature in Python to that), and ranks that
-// train together compare what its rows say they must have alike.
+// The table of settings of a ridgeline.train.Model, one row per setting. It defines the constructor's arguments and
+// their defaults (a test compares the Python signature with it), and which settings must be equal on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +15,10 @@
 
 namespace ridgeline::python {
 
-// A value that Python writes as a text.
+// A value that is a text in Python.
 struct TextSetting {
   std::string (*text)(const ModelPlan&);
-  void (*set)(ModelPlan&, const std::string&);  // an Error (usage) lists what is allowed
+  void (*set)(ModelPlan&, const std::string&);  // an Error (usage) lists the allowed values
 };
 
 struct ModelSetting {
@@ -27,16 +26,16 @@ struct ModelSetting {
   std::variant<std::string& (*)(ModelPlan&), bool& (*)(ModelPlan&), int& (*)(ModelPlan&), std::int64_t& (*)(ModelPlan&),
                std::uint64_t& (*)(ModelPlan&), double& (*)(ModelPlan&), TextSetting>
       field;
-  bool alike = true;  // among ranks
+  bool alike = true;  // on all ranks
 };
 
 std::span<const ModelSetting> model_settings();
 
-// Those that are in the dict, out of it.
+// Removes the settings from the dict and returns them.
 void take_settings(ModelPlan& plan, nb::dict& settings);
-// {name: value} of a plan.
+// {name: value} of the settings.
 nb::dict settings_to_python(const ModelPlan& plan);
-// What ranks compare, as texts.
+// The settings that ranks compare, as texts.
 std::vector<std::pair<std::string, std::string>> settings_alike(const ModelPlan& plan);
 
 }  // namespace ridgeline::python

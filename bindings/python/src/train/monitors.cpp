@@ -16,7 +16,7 @@ namespace {
 
 namespace nb = nanobind;
 
-// Lines go to a function of Python's, with the interpreter's lock.
+// Passes lines to a Python function, with the GIL.
 train::LineSink sink_of(nb::object print) {
   return [held = std::make_shared<Held>(std::move(print))](const std::string& line) {
     const nb::gil_scoped_acquire locked;

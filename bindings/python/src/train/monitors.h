@@ -1,6 +1,6 @@
 // bindings/python/src/train/monitors.h
 //
-// Callbacks of the library's own that Python hands to a training: MindSpore's monitors and its ModelCheckpoint.
+// Callbacks of the library that Python can pass to a training: MindSpore's monitors and its ModelCheckpoint.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,7 +11,7 @@
 
 namespace ridgeline::python {
 
-// One of them. The training it is given to borrows it for the call.
+// One such callback. train() borrows it for the duration of the call.
 struct NativeCallback {
   std::shared_ptr<train::Callback> callback;
 };

@@ -55,7 +55,7 @@ std::vector<std::string> inputs_of(const data::Schema& schema, const Columns& co
               ErrorKind::usage);
 }
 
-// What a column is called in the graph.
+// The name of a column in the graph.
 std::string input_name(const std::string& column) { return column == data::kImageColumn ? infer::kImages : column; }
 
 Value normalised(GraphBuilder& builder, const nn::ModelInfo& model, Value images) {
@@ -93,7 +93,7 @@ Value outputs_of(nn::ModelContext& context, const PyNet& net, const BatchForm& f
               ErrorKind::usage);
 }
 
-// What a Python function makes of them, f32[] or f32[N].
+// The loss that a Python function returns, f32[] or f32[N].
 Value loss_of_function(nn::ModelContext& context, const PyLoss& loss, Value outputs, Value labels, std::int64_t rows) {
   const nb::gil_scoped_acquire locked;
   BuildScope scope(context);
@@ -115,7 +115,7 @@ Value declared_labels(nn::ModelContext& context, const BatchForm& form) {
   return form.label ? context.builder.input(nn::kLabelsInput, *form.label) : Value();
 }
 
-// As the softmax's cross-entropy takes them: classes of other integers, as NumPy's and PyTorch's are, become i32.
+// Labels as the softmax cross-entropy takes them: other integer types, as in NumPy and PyTorch, become i32.
 Value softmax_labels(nn::ModelContext& context, const BatchForm& form) {
   const Value labels = declared_labels(context, form);
   if (labels.defined() && labels.dtype() == DType::i64) return nn::cast(labels, DType::i32);
@@ -127,8 +127,8 @@ Value softmax_labels(nn::ModelContext& context, const BatchForm& form) {
       ErrorKind::usage);
 }
 
-// f32 [N]: of outputs [N,classes], or of those of every pixel [N,...,classes] the mean over a row's pixels. `mask`: 0
-// for rows that do not count; undefined: all do.
+// The loss, f32 [N], of outputs [N,classes]; of outputs per pixel [N,...,classes] the mean over the pixels of a row.
+// `mask`: 0 for rows that do not count; undefined: all count.
 Value cross_entropy_of_rows(Value outputs, Value labels, Value mask, double label_smoothing) {
   if (outputs.shape().rank() == 2) return nn::softmax_cross_entropy(outputs, labels, mask, label_smoothing).loss;
   const Value losses = nn::softmax_cross_entropy(outputs, labels, {}, label_smoothing).loss;
@@ -138,7 +138,7 @@ Value cross_entropy_of_rows(Value outputs, Value labels, Value mask, double labe
   return mask.defined() ? by_row * mask : by_row;
 }
 
-// The rows whose greatest output is the label's, counted; of outputs of pixels the share of each row's pixels.
+// The number of rows whose largest output is that of the label; for outputs per pixel, the share of each row's pixels.
 Value hits(GraphBuilder& builder, Value outputs, Value labels, Value mask) {
   if (outputs.shape().rank() == 2) return builder.apply("argmax_accuracy", {outputs, labels, mask});
   const Shape& shape = labels.shape();
@@ -191,7 +191,7 @@ void evaluation(nn::ModelContext& context, const PyNet& net, const PyLoss& loss,
     const Value mask = builder.input(nn::kMaskInput, {DType::f32, {form.rows}});
     builder.returns("loss_sum", nn::sum(losses * mask));
     builder.returns(nn::kRowsResult, nn::sum(mask));
-  } else {  // of full batches alone: without a mask, another is an Error
+  } else {  // only full batches: there is no mask, and an incomplete batch is an Error
     const auto rows = static_cast<double>(form.rows);
     builder.returns("loss_sum", losses * rows);
     builder.returns(nn::kRowsResult, builder.constant(rows));
@@ -220,8 +220,8 @@ PyNet model_net(const std::string& name, std::int64_t num_classes, const std::st
   return net;
 }
 
-// [{"name", "doc", "classes", "parameters", "image_size", "mean", "std", "args": [...]}], the arguments that the model
-// has with its own values.
+// [{"name", "doc", "classes", "parameters", "image_size", "mean", "std", "args": [...]}]; args are the model's
+// arguments with their defaults.
 nb::list model_table() {
   nb::list list;
   for (const nn::ModelInfo& model : nn::all_models()) {

@@ -1,8 +1,8 @@
 // bindings/python/src/train/network.h
 //
-// What Python trains as nn::Network: a model of the library's table or a function of layers, and a loss, for batches of
-// a form that is read off the data. The functions that build graphs take the interpreter's lock themselves; what they
-// raise passes through C++ as it was raised.
+// The nn::Network of a Python model: a built-in model or a Python function of layers, and a loss, for batches whose
+// format is taken from the data. Functions that build graphs take the GIL themselves; Python exceptions pass through
+// C++ unchanged.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -23,7 +23,7 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// What gives the outputs of a batch from its inputs: a model of the table, or a Python function of Values.
+// Computes the outputs of a batch from its inputs: a built-in model, or a Python function of Values.
 struct PyNet {
   std::string name;
   const nn::ModelInfo* model = nullptr;
@@ -32,15 +32,15 @@ struct PyNet {
   std::shared_ptr<Held> function;
 };
 
-// Of outputs and labels: the softmax's cross-entropy, or a Python function of two Values that gives f32[N], a loss a
-// row, or f32[].
+// Computes the loss from outputs and labels: softmax cross-entropy, or a Python function of two Values that returns
+// f32[N], one loss per row, or f32[].
 struct PyLoss {
   std::optional<double> label_smoothing;
   std::shared_ptr<Held> function;
   bool given() const { return label_smoothing.has_value() || function != nullptr; }
 };
 
-// The batches that a step takes.
+// The format of the batches of a step.
 struct BatchForm {
   struct Input {
     std::string name, column;
@@ -50,19 +50,19 @@ struct BatchForm {
   std::int64_t rows = 0;
   std::vector<Input> inputs;
   std::optional<ValueType> label = {};  // of the column `label_column`
-  bool masked = false;                  // some rows may not count
+  bool masked = false;                  // some rows may be masked
   friend bool operator==(const BatchForm&, const BatchForm&) = default;
   std::string text() const;  // "image u8[64,224,224,3], label i32[64]"
 };
 
 struct Columns {
-  std::vector<std::string> inputs;  // empty: image, or the only other one
+  std::vector<std::string> inputs;  // empty: image, or the only other column
   std::string label = data::kLabelColumn;
 };
-// An Error for data without batches, without these columns, or whose extents vary.
+// An Error for data without batches or without these columns, or with extents that vary.
 BatchForm form_of(const data::Dataset& dataset, const Columns& columns, bool with_label);
 
-// By which the functions of a network go when they are called.
+// Read by the functions of a network when they are called.
 struct Forms {
   BatchForm training, evaluation, prediction;
 };
@@ -70,8 +70,8 @@ struct Forms {
 nn::Network network_of(const PyNet& net, const PyLoss& loss, const Columns& columns,
                        std::shared_ptr<const Forms> forms);
 
-// How encoded images become what the net takes: of a model its own; of another net with u8 images [N,S,S,3] the usual
-// one. nullopt: it takes no such images.
+// The preprocessing of encoded images for the net: that of a built-in model; for another net with u8 images [N,S,S,3]
+// the usual one. nullopt: the net takes no images.
 std::optional<infer::EvaluationTransform> preprocessing_of(const PyNet& net, const BatchForm& form);
 
 void bind_network(nb::module_& m);

@@ -29,7 +29,7 @@ double real_of(const std::string& of, std::string_view name, nb::handle given) {
   refuse(of, name, given, "a number");
 }
 
-// The row of a table by its name; an Error with the nearest one.
+// The row of a table by its name; an Error suggests the nearest name.
 template <class Row>
 const Row& row_named(const std::string& of, const std::string& name, std::span<const Row> rows,
                      const std::vector<std::string>& read) {
@@ -86,7 +86,7 @@ PySchedule make_schedule(const std::string& name, nb::handle arguments) {
     if (!value.is_none()) set_field(name, argument, given, value);
   }
   if (given.epochs < 0) throw Error("[" + name + "] epochs must be 1 or more", ErrorKind::usage);
-  // What follows from the length is checked once that is known; what does not, now.
+  // Checks what does not depend on the length of the training; the rest is checked when that is known.
   if (given.lr < 0) throw Error("[" + name + "] lr must be 0 or more", ErrorKind::usage);
   return {text_of_call(name, arguments), [&entry, given](const TrainingLength& length) {
             optim::ScheduleArguments complete = given;
@@ -96,7 +96,7 @@ PySchedule make_schedule(const std::string& name, nb::handle arguments) {
           }};
 }
 
-// A formula that a Python function writes. It is called once.
+// A formula that a Python function builds. The function is called once.
 struct PythonFormula {
   nb::handle function;
   void check() const {}
@@ -116,7 +116,7 @@ nb::object default_of(const optim::ScheduleArgument& argument) {
   return std::visit([&](auto field) { return nb::cast(usual.*field); }, argument.field);
 }
 
-// Of a table that Python reads.
+// A table, as Python reads it.
 template <class Entry>
 nb::dict row_of(const Entry& entry, const nb::list& arguments) {
   nb::dict row;
@@ -196,7 +196,7 @@ nb::list optimizer_table() {
   return list;
 }
 
-// {argument: default} of what all optimizers take, as C++ has them.
+// {argument: default} of the arguments of all optimizers, from C++.
 nb::dict training_defaults() {
   const nn::TrainingOptions usual;
   nb::dict all;

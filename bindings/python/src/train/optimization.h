@@ -1,7 +1,7 @@
 // bindings/python/src/train/optimization.h
 //
-// Optimizers and schedules in the hands of Python, made from the tables of ridgeline/optim. Plain values. All functions
-// need the interpreter's lock.
+// Optimizers and schedules in Python, made from the tables of ridgeline/optim. Plain values. All functions need the
+// GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,14 +17,14 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// How long a training is, by which schedules go that count in epochs.
+// The length of a training, which schedules that count in epochs need.
 struct TrainingLength {
   std::int64_t steps_per_epoch = 0;
   std::int64_t epochs = 0;
 };
 
 struct PySchedule {
-  std::string text;  // as Python writes it
+  std::string text;  // as written in Python
   std::function<optim::Schedule(const TrainingLength&)> at;
 };
 
@@ -37,7 +37,7 @@ struct PyOptimizer {
   std::vector<nn::ParameterGroup> groups;
 };
 
-// A number, a schedule, or a function of the step's index written in Python.
+// A number, a schedule, or a Python function of the step's index.
 PySchedule schedule_of(nb::handle rate);
 
 void bind_optimization(nb::module_& m);

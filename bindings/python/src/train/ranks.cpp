@@ -14,11 +14,11 @@
 namespace ridgeline::python {
 namespace {
 
-// What is kept of the ranks for as long as the process lives.
+// The state of the ranks, kept until the process ends.
 struct World {
   World() = default;
   ~World() {
-    // It is the parent's, whose others would take its end for that of the rank.
+    // It belongs to the parent; closing it here would look to the other ranks like the end of the parent.
     if (joined && process != ::getpid()) static_cast<void>(new train::RunRanks(std::move(ranks)));
   }
   World(const World&) = delete;
@@ -27,8 +27,8 @@ struct World {
   std::recursive_mutex turn;
   bool joined = false;
   train::RunRanks ranks;
-  pid_t process = 0;  // that has joined
-  std::string ended;  // why the ranks train no more
+  pid_t process = 0;  // the process that joined
+  std::string ended;  // why the ranks no longer train
 };
 
 World& world() {
@@ -86,7 +86,7 @@ RanksAtWork::RanksAtWork(bool alone) {
 
 void RanksAtWork::give_up(const std::exception_ptr& error) const {
   World& all = world();
-  if (!all.ended.empty()) return;  // within other work that gives up
+  if (!all.ended.empty()) return;  // inside other work that is being abandoned
   all.ended = text_of_error(error);
   ranks_.abort(all.ended);
 }

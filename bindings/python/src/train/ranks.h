@@ -1,7 +1,7 @@
 // bindings/python/src/train/ranks.h
 //
-// The ranks that a launcher has started with this process, as models find them that train over several. There is one
-// world for a process; models use it one after the other.
+// The ranks that a launcher started, for models that train on several. A process has one world; models use it one after
+// the other.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,23 +16,23 @@
 
 namespace ridgeline::python {
 
-// What the environment says of this process; nobody is asked.
+// This process according to the environment variables; does not communicate.
 struct OwnRank {
   int rank = 0, size = 1;
-  int local_rank = 0;  // among those of its machine
+  int local_rank = 0;  // among the ranks of its machine
 };
 OwnRank own_rank();
 
-// Of work over the ranks: whatever ends it by an error, here or elsewhere, ends the training of all of them. An Error
-// where another thread is at it, and in a process that was forked from a rank.
+// Work on all ranks: an error of one rank ends the training of all. An Error if another thread is already doing it, and
+// in a process that was forked from a rank.
 class RanksAtWork {
  public:
-  // Joins the others, where that was not done before, and waits for them. `alone`: of a model that trains by itself.
+  // Joins the other ranks, if not already done, and waits for them. `alone`: for a model that trains without them.
   explicit RanksAtWork(bool alone);
 
-  // Null communicators: this process, or this model, is alone.
+  // Null communicators: this process, or this model, trains alone.
   const train::RunRanks& ranks() const { return ranks_; }
-  // work(); the others are told why it did not come to its end.
+  // Runs work(); if it fails, the other ranks get the reason.
   template <class Work>
   auto run(const Work& work) {
     try {
@@ -50,7 +50,7 @@ class RanksAtWork {
   std::unique_lock<std::recursive_mutex> turn_;
 };
 
-// An Error unless the data are those of part `index` of `count`, by one of their nodes that reads a rank's part.
+// An Error unless a node of the data reads shard `index` of `count`.
 void check_part(const data::Dataset& dataset, std::int64_t count, std::int64_t index);
 
 void bind_ranks(nanobind::module_& m);

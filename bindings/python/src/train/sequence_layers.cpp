@@ -1,4 +1,4 @@
-// Layers of sequences and samples: norms of samples, tables, attention.
+// Layers for sequences: layer and group norms, embedding tables, attention.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -44,7 +44,7 @@ Value attention(nb::handle x, nb::handle memory, const std::string& name, std::i
   });
 }
 
-// Dot products of queries and keys, without parameters.
+// Dot-product attention, without parameters.
 Value attend(nb::handle q, nb::handle k, nb::handle v) {
   return build_layer("attention", "", nb::none(), {}, [&](nn::ModelContext&, const nn::At& at) {
     return nn::attention(value_of_python(q, "q of attention()"), value_of_python(k, "k of attention()"),

@@ -1,7 +1,7 @@
 // bindings/python/src/train/signals.h
 //
-// Work that Ctrl-C and other signals end when it has come to a point at which nothing is lost, and what Python makes of
-// the signal then.
+// Runs work that Ctrl-C and other signals end at a point at which nothing is lost, and passes the signal to Python
+// afterwards.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,9 +16,9 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// work() without the interpreter's lock. Signals that come meanwhile set the flag of interrupt.h, by which the work
-// ends; behind it they are sent once more, to whom they would have gone: SIGINT is a KeyboardInterrupt, as a rule.
-// `signalled`, where it is given: whether there was one.
+// Runs work() without the GIL. Signals during it set the flag of interrupt.h, which ends the work; afterwards they are
+// sent to their previous handlers: SIGINT normally becomes a KeyboardInterrupt. `signalled`, if given: whether there
+// was a signal.
 template <class F>
 auto with_signals(F&& work, bool* signalled = nullptr) {
   int signal = 0;

@@ -1,6 +1,6 @@
 // bindings/python/src/train/taken.h
 //
-// Arguments that Python hands over by name: taken out of the dict, so that what is left is known by nobody.
+// Reads named arguments from Python and removes them from the dict, so that unknown names are left.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,7 +13,7 @@
 
 namespace ridgeline::python {
 
-// `otherwise` where it is not there or None; an Error where it is of another type.
+// `otherwise` if it is absent or None; an Error if it has another type.
 template <class T>
 T taken(nb::dict& settings, const char* name, T otherwise) {
   if (!settings.contains(name)) return otherwise;

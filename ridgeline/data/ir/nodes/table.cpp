@@ -22,7 +22,7 @@ std::int64_t same_size(const Node&, const std::vector<std::int64_t>& inputs) { r
 ArgSpec seed_arg() {
   return {.name = "seed",
           .type = ArgType::integer,
-          .doc = "seed of its own; -1: the graph's",
+          .doc = "seed of this node; -1: the graph's",
           .fallback = std::int64_t{-1}};
 }
 

@@ -44,8 +44,6 @@ std::vector<Fusion> match(const FusionPlace& place) {
 }  // namespace
 
 const FusionPattern kFuseAddend{
-    "fuse_addend",
-    "lets conv2d, dense and batch norm add the other summand of the sum that follows them, where the device can",
-    match};
+    "fuse_addend", "merges conv2d, dense or batch norm with an addition that follows it, if the device can", match};
 
 }  // namespace ridgeline

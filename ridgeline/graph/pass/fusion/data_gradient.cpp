@@ -23,7 +23,6 @@ std::vector<Fusion> match(const FusionPlace& place) {
 }  // namespace
 
 const FusionPattern kFuseDataGradient{
-    "fuse_data_gradient", "lets conv2d_bwd_data apply the gradient of the relu that follows it, where the device can",
-    match};
+    "fuse_data_gradient", "merges conv2d_bwd_data with the relu gradient that follows it, if the device can", match};
 
 }  // namespace ridgeline

@@ -68,6 +68,6 @@ std::vector<Fusion> match(const FusionPlace& place) {
 
 const FusionPattern kFuseDenseUpdate{
     "fuse_dense_update",
-    "lets the update of dense weights compute their gradient, where nothing else reads it and the device can", match};
+    "computes the gradient of dense weights in their update, if nothing else reads it and the device can", match};
 
 }  // namespace ridgeline

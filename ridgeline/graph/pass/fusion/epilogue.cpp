@@ -27,7 +27,6 @@ std::vector<Fusion> match(const FusionPlace& place) {
 
 const FusionPattern kFuseEpilogue{
     "fuse_epilogue",
-    "lets conv2d, dense and batch norm apply the relu (batch norm: or relu6) that follows them, where the device can",
-    match};
+    "merges conv2d, dense or batch norm with a relu (batch norm: or relu6) that follows it, if the device can", match};
 
 }  // namespace ridgeline

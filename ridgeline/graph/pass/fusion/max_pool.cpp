@@ -26,7 +26,6 @@ std::vector<Fusion> match(const FusionPlace& place) {
 }  // namespace
 
 const FusionPattern kFuseMaxPool{
-    "fuse_max_pool",
-    "computes a convolution and the max pooling that alone reads it in one launch, where the device can", match};
+    "fuse_max_pool", "merges a convolution with the max pooling that is its only reader, if the device can", match};
 
 }  // namespace ridgeline

@@ -45,7 +45,7 @@ std::vector<Fusion> match(const FusionPlace& place) {
 
 const FusionPattern kNarrowReluGrad{
     .name = "narrow_relu_grad",
-    .doc = "computes the gradient of a relu in front of max pooling on the pooled values, where the device can",
+    .doc = "computes the gradient of a relu before max pooling on the pooled values, if the device can",
     .match = match,
     .exchanges = true};
 

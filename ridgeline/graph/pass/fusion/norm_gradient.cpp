@@ -86,8 +86,9 @@ std::vector<Fusion> match(const FusionPlace& place) {
 
 }  // namespace
 
-const FusionPattern kFuseNormGradient{
-    "fuse_norm_gradient",
-    "lets batch_norm_bwd apply the gradient of a relu or relu6 and add two gradients, where the device can", match};
+const FusionPattern kFuseNormGradient{"fuse_norm_gradient",
+                                      "merges batch_norm_bwd with a relu or relu6 gradient and the addition of two "
+                                      "gradients before it, if the device can",
+                                      match};
 
 }  // namespace ridgeline

@@ -53,6 +53,6 @@ std::vector<Fusion> match(const FusionPlace& place) {
 
 const FusionPattern kFusePoolGradient{
     "fuse_pool_gradient",
-    "lets the gradients of a convolution spread that of the pooled image themselves, where the device can", match};
+    "merges the gradients of a convolution with the gradient of the max pooling after it, if the device can", match};
 
 }  // namespace ridgeline
