@@ -20,7 +20,7 @@ constexpr double kMostFlops = 8;  // per byte of operands and results
 constexpr int kMostDepth = 4;  // of a chain of ops that are recomputed for one value
 
 // Without a limit recomputation may take this share of a step's work: less than steps differ from each other.
-constexpr double kSpareShare = 1.0 / 80;
+constexpr double kSpareShare = 1.0 / 90;
 
 // What handing a launch to the team takes, as bytes through memory: some tens of microseconds.
 constexpr double kLaunchBytes = 512 << 10;
