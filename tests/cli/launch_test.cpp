@@ -135,7 +135,7 @@ TEST(LaunchCommand, EightRanksHaveTheBitsOfOneOverEitherEngine) {
       fmt::format("cd {0} && {5} RIDGELINE_RANKS_OVER=mpi mpirun --oversubscribe -np 8 {1} train "
                   "--data_dir={0}/ranked_shapes --batch_size=2 --max_train_steps=2 --save_summary_steps=1 --lr=0.003 "
                   "--warmup_epochs=0 --intra_op_parallelism_threads=1 --log_dir={2} {3} {4}",
-                  testing::temporary_directory(), testing::program(), log_dir, what, ordered, testing::kAsRoot));
+                  testing::temporary_directory(), testing::program(), log_dir, what, ordered, testing::kMpiVariables));
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   EXPECT_EQ(lasting(log_dir, 2), one);
 }
@@ -305,7 +305,7 @@ TEST(LaunchCommand, AnEvaluationKeepsAndFindsWhatTheTrainingLeft) {
 TEST(LaunchCommand, MpirunStartsTheRanks) {
   if (!testing::has_mpirun()) GTEST_SKIP() << testing::kNoMpirun;
   const testing::Outcome outcome =
-      testing::run_shell("cd " + testing::temporary_directory() + " && " + testing::kAsRoot +
+      testing::run_shell("cd " + testing::temporary_directory() + " && " + testing::kMpiVariables +
                          " mpirun --oversubscribe -np 2 " + testing::program() + " launch --results=by_mpirun -- info");
   testing::expect(outcome, 0, {"rank 0: train success", "rank 1: train success", "1 of 2 ranks on this machine"});
   for (const char* rank : {"0", "1"}) {

@@ -124,7 +124,7 @@ TEST(RefusedRank, UnderMpirunAllEnd) {
   const std::string rank = "-np 1 " + testing::program() + " " + kSynthetic + "--log_dir=out";
   const testing::Outcome outcome =
       run_in(folder, fmt::format("{} RIDGELINE_RANKS_OVER=mpi mpirun --oversubscribe {} : {} --no_such_flag",
-                                 testing::kAsRoot, rank, rank));
+                                 testing::kMpiVariables, rank, rank));
   EXPECT_NE(outcome.code, 0);
   EXPECT_NE(outcome.text.find(kReason), std::string::npos) << outcome.text;
   EXPECT_NE(outcome.text.find("Exit code:    2"), std::string::npos) << outcome.text;

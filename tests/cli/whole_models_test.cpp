@@ -52,8 +52,8 @@ std::string checkpoint_of(const std::string& flags, int steps, Over over, int ra
     command = fmt::format("RIDGELINE_RANKS_OVER=shared {} launch --ranks={} --results={}/results -- {}",
                           testing::program(), ranks, log_dir, train);
   } else if (over == Over::mpi) {
-    command = fmt::format("{} RIDGELINE_RANKS_OVER=mpi mpirun --oversubscribe -np {} {} {}", testing::kAsRoot, ranks,
-                          testing::program(), train);
+    command = fmt::format("{} RIDGELINE_RANKS_OVER=mpi mpirun --oversubscribe -np {} {} {}", testing::kMpiVariables,
+                          ranks, testing::program(), train);
   }
   const testing::Outcome outcome = testing::run_shell(variables + " " + command);
   EXPECT_EQ(outcome.code, 0) << command << "\n" << outcome.text;
