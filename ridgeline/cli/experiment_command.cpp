@@ -107,6 +107,7 @@ int experiment_command(const Words& words) {
   app.option("--variant", flags.variants, "this variant alone, by its label; may be given several times");
   app.flag("--keep_checkpoints", flags.keep_checkpoints, "leave the weights of finished runs where they are");
   if (!app.parse(own_words(words, training))) return 0;
+  if (flags.name != "sweep" && flags.name != "all") train::experiment_named(flags.name);  // or it is unknown
   if ((flags.name == "sweep") == flags.swept.empty())
     throw Error(flags.name == "sweep" ? "experiment sweep: give --flag=NAME=VALUE,VALUE,..."
                                       : "experiment: --flag is of sweep alone",

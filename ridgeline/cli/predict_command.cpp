@@ -124,6 +124,7 @@ int predict_command(const Words& words) {
              "machine)");
   app.flag("--logits", shown.logits, "show logits, in the order of the classes");
   if (!app.parse(words)) return 0;
+  if (shown.top == 0) throw Error("--top=0 shows nothing (allowed: 1 or more)", ErrorKind::usage);
   const Format& format = format_named(format_name);
   const KernelPromise promise{.bits = reproducibility_named(reproducibility)};
   const bool from_file = infer::is_model_file(images.front());

@@ -38,6 +38,7 @@ TEST(Presets, MistakesAreNamedWithTheirLine) {
   EXPECT_EQ(error("lr: 1\nbach_size: 3\n"), "[preset] a.yaml:2: unknown key 'bach_size': did you mean 'batch_size'?");
   EXPECT_EQ(error("lr: 1\nlr: 2\n"), "[preset] a.yaml:2: 'lr' comes twice");
   EXPECT_EQ(error("lr: {a: 1}\n"), "[preset] a.yaml:1: 'lr' is no text, number or boolean");
+  EXPECT_EQ(error("lr: [1, 2]\n"), "[preset] a.yaml:1: 'lr' takes one value, not a list");
   EXPECT_EQ(error("preset: x\n"), "[preset] a.yaml:1: 'preset' cannot stand in a preset");
   EXPECT_EQ(error("- lr\n"), "[preset] a.yaml:1: is no list of `flag: value`");
   EXPECT_NE(error("lr: [1\n").find("is no YAML"), std::string::npos);
