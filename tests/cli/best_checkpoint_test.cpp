@@ -158,7 +158,7 @@ TEST_F(BestCheckpoint, WrongNamesAreToldWhatThereIs) {
   testing::expect(run(1, "--mode=train --checkpoint=best"), 2,
                   {"--checkpoint chooses what evaluate, predict and export"});
   testing::expect(run(2), 0, {});
-  testing::expect(testing::run("predict --checkpoint=7" + of_run), 1, {"(allowed: best, last, or a step: 20)"});
+  testing::expect(testing::run("predict --checkpoint=7" + of_run), 1, {"(allowed: best, last, or a step: 10"});
 }
 
 TEST(BestEvaluation, OfEqualsTheEarlierIsTheBest) {
