@@ -7,7 +7,6 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/format/text/json_tree.h"
 #include "ridgeline/train/checkpoint/checkpoint.h"
 
 namespace ridgeline::train {
@@ -35,12 +34,12 @@ std::optional<BestCheckpoint> read_best(const std::string& directory) {
   const std::string path = path_in(directory);
   if (!is_regular_file(path)) return std::nullopt;
   try {
-    const nlohmann::json file = parse_json_tree(read_file(path), path);
+    const nlohmann::json file = nlohmann::json::parse(read_file(path));
     return BestCheckpoint{.step = file.at("step").get<std::int64_t>(),
                           .value = file.at("value").get<double>(),
                           .classifies = file.at("measure").get<std::string>() == best_measure_name()};
   } catch (const nlohmann::json::exception& error) {
-    throw Error(fmt::format("{} names no checkpoint: {}", path, error.what()));
+    throw Error(fmt::format("{}: names no checkpoint: {}", path, error.what()));
   }
 }
 
