@@ -109,6 +109,7 @@ int experiment_command(const Words& words) {
   app.option("--variant", flags.variants, "run only the variant with this label; may be given several times");
   app.flag("--keep_checkpoints", flags.keep_checkpoints, "keep the checkpoints of finished runs");
   if (!app.parse(own_words(words, training))) return 0;
+  if (flags.name != "sweep" && flags.name != "all") train::experiment_named(flags.name);  // or it is unknown
   if ((flags.name == "sweep") == flags.swept.empty())
     throw Error(flags.name == "sweep" ? "experiment sweep: give --flag=NAME=VALUE,VALUE,..."
                                       : "experiment: --flag is only for `experiment sweep`",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <optional>
 #include <type_traits>
 #include <variant>
@@ -120,6 +121,9 @@ void finish_optimization_flags(const Command& app, const train::RecipeArguments&
   if (o.schedule == "multi_step" && o.decay_epochs.empty()) {
     throw Error("--lr_schedule=multi_step needs --lr_decay_epochs, such as 30,60,90", ErrorKind::usage);
   }
+  if (std::adjacent_find(o.decay_epochs.begin(), o.decay_epochs.end(), std::greater_equal<>()) != o.decay_epochs.end())
+    throw Error("--lr_decay_epochs=" + f.decay_epochs + ": epochs in rising order are meant, such as 30,60,90",
+                ErrorKind::usage);
   for (const std::string& scaled : f.scaled) o.groups.push_back(scaled_group(scaled));
   for (const std::string& pattern : f.frozen) o.groups.push_back({.pattern = pattern, .frozen = true});
 }

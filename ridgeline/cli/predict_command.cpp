@@ -130,6 +130,7 @@ int predict_command(const Words& words) {
   app.flag("--logits", shown.logits,
            "print the logits of all classes, in the order of the classes, instead of probabilities");
   if (!app.parse(words)) return 0;
+  if (shown.top == 0) throw Error("--top=0 shows nothing (allowed: 1 or more)", ErrorKind::usage);
   const Format& format = format_named(format_name);
   const KernelPromise promise{.bits = reproducibility_named(reproducibility)};
   const bool from_file = infer::is_model_file(images.front());

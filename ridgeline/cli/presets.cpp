@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <variant>
 
 #include "ridgeline/cli/replaced_settings.h"
 #include "ridgeline/core/error.h"
@@ -34,6 +35,7 @@ class Reader {
     Preset preset;
     each(documents[0], [&](const std::string& key, const YAML::Node& key_node, const YAML::Node& value) {
       check_flag(key, key_node);
+      if (value.IsSequence() && !takes_several(key)) refuse(value.Mark(), "'" + key + "' takes one value, not a list");
       for (std::string& text : texts(key, value)) preset.values.emplace_back(key, std::move(text));
       keys_.push_back(key);
     });
@@ -82,6 +84,11 @@ class Reader {
     if (option != nullptr && !option->in_presets) refuse(at.Mark(), "'" + key + "' is not allowed in a preset");
     if (std::find(flags_.begin(), flags_.end(), key) != flags_.end()) return;
     refuse(at.Mark(), "unknown key '" + key + "'" + did_you_mean(key, flags_));
+  }
+  static bool takes_several(const std::string& key) {
+    const train::RecipeOption* option = train::find_option(key);
+    return option == nullptr ||
+           std::holds_alternative<std::vector<std::string>& (*)(train::RecipeArguments&)>(option->field);
   }
   void check_key(const std::string& key, const YAML::Node& at, const char* what) const {
     if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) return;

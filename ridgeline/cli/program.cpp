@@ -1,8 +1,11 @@
 #include "ridgeline/cli/program.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -41,6 +44,25 @@ void allow_many_files() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The first file that is opened would get the number of a standard stream that the caller has closed, and what is
+// printed would go into it. The stream stays unusable, so that a command whose output is lost still fails.
+void occupy_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF)
+      ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+// A file that reaches the limit of `ulimit -f` is an error of its write, with its path, and not the end of the process.
+// A handler, since child programs inherit ignored signals but not handlers.
+void survive_file_limit() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGXFSZ, &action, nullptr);
 }
 
 int run(int argc, char** argv) {
@@ -95,6 +117,8 @@ std::string own_python() { return g_own_python; }
 void set_own_python(std::string interpreter) { g_own_python = std::move(interpreter); }
 
 int run_program(int argc, char** argv) {
+  occupy_closed_streams();
+  survive_file_limit();
   allow_many_files();
   try {
     const int code = run(argc, argv);

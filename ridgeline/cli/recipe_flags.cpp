@@ -199,6 +199,15 @@ void finish_evaluation_flags(const Command& app, train::Recipe& r) {
   r.log_dir.clear();
 }
 
+// Warns about flags that do nothing here; presets may hold them for other commands.
+void tell_without_effect(const Command& app, const train::Recipe& r) {
+  const auto tell = [&](const char* flag, const char* why) {
+    if (app.given(flag)) std::fprintf(stderr, "warning: %s has no effect %s\n", flag, why);
+  };
+  tell("--checkpoint_dir", "on a training, which goes on from its --log_dir");
+  if (r.restore_path.empty()) tell("--restore_exclude", "without --weights");
+}
+
 // Refuses two flags that set the same thing.
 void refuse_both_ways(const Command& app, const train::Recipe& recipe) {
   const auto says = [&](const train::RecipeOption& option) {
@@ -240,6 +249,7 @@ train::Recipe finish_recipe(const Command& app, train::RecipeArguments& f) {
   if (r.synthetic && !app.given("--mode") && f.mode == "train_and_evaluate") f.mode = "train";
   refuse_both_ways(app, r);
   r.mode = train::parse_mode(f.mode);
+  if (r.mode != train::Mode::evaluate) tell_without_effect(app, r);
   if (r.mode == train::Mode::evaluate) finish_evaluation_flags(app, r);
   r.label_base = data::parse_label_base(f.label_base);
   r.bad_samples = finish_bad_samples(app, f);

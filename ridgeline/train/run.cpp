@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
@@ -25,6 +26,11 @@ constexpr const char* kOriginalPhase = "original";
 
 std::string in_directory(const RunSetup& setup, const std::string& name) {
   return setup.directory.empty() || name.empty() ? "" : (std::filesystem::path(setup.directory) / name).string();
+}
+
+RunSetup checked(RunSetup setup) {
+  if (!is_file_of_runs(setup.log_name)) return setup;
+  throw Error("[run] the log cannot be called " + setup.log_name + ", as another file of the run is", ErrorKind::usage);
 }
 
 // The savers in the list: they are asked to save, and to keep the best checkpoint, like the run's own saver.
@@ -51,8 +57,16 @@ EarlyStoppingOptions early_stopping(const EvaluationPlan& plan, const PeriodicEv
 
 }  // namespace
 
+bool is_file_of_runs(std::string_view name) {
+  constexpr std::array kNames = {"metrics.jsonl", "metrics.jsonl.old",    "launches.jsonl",
+                                 "checkpoint",    "best_checkpoint.json", ".lock"};
+  constexpr std::array kBegins = {"model.ckpt-", "events.out.tfevents."};
+  return std::any_of(kNames.begin(), kNames.end(), [&](const char* whole) { return name == whole; }) ||
+         std::any_of(kBegins.begin(), kBegins.end(), [&](const char* begin) { return name.starts_with(begin); });
+}
+
 Run::Run(RunSetup setup)
-    : setup_(std::move(setup)),
+    : setup_(checked(std::move(setup))),
       lock_(setup_.directory.empty() || setup_.ranks.rank() != 0 ? nullptr
                                                                  : std::make_unique<DirectoryLock>(setup_.directory)),
       session_(for_ranks(setup_.session, setup_.ranks)),

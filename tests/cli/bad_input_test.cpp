@@ -78,6 +78,7 @@ TEST(BadInput, FlagsAreRefusedByName) {
   for (const char* next : {"", " --max_train_steps=1", " 4"})
     expect(run(std::string("train --synthetic --batch_size=") + next), 2,
            {"ridgeline train: --batch_size= has no value (expected --batch_size=VALUE)"});
+  expect(run("dataset make shapes --out=x --train=9"), 2, {"train is 9", "at least 10 images"});
   expect(run("dataset make shapes --out= x"), 2, {"--out= has no value (expected --out=VALUE)"});
   expect(run("train --synthetic --model"), 2, {"ridgeline train: --model needs a value"});
   expect(run("train --lr=-1 --synthetic"), 2, {"ridgeline: --lr=-1 is out of range"});

@@ -149,13 +149,16 @@ TEST_F(BestCheckpoint, WrongNamesAreToldWhatThereIs) {
   const std::string of_run = " --checkpoint_dir=" + log_dir_ + " x.jpg";
   testing::expect(testing::run("predict --checkpoint=best" + of_run), 1,
                   {"no evaluation of " + log_dir_ + " is known", "(allowed: last, or a step: 10)"});
-  testing::expect(testing::run("predict --checkpoint=7" + of_run), 1, {"has no model.ckpt-7", "last, or a step: 10)"});
+  testing::expect(testing::run("predict --checkpoint=7" + of_run), 1,
+                  {"has no model.ckpt-7", "(allowed: last, or a step: 10)"});
   testing::expect(testing::run("predict --checkpoint=newest" + of_run), 2,
                   {"--checkpoint=newest (allowed: best, last, or a step)"});
   testing::expect(testing::run("predict --checkpoint=last --weights=" + path_of(10) + " x.jpg"), 2,
                   {"--checkpoint=last chooses among the checkpoints of a folder"});
   testing::expect(run(1, "--mode=train --checkpoint=best"), 2,
                   {"--checkpoint chooses what evaluate, predict and export"});
+  testing::expect(run(2), 0, {});
+  testing::expect(testing::run("predict --checkpoint=7" + of_run), 1, {"(allowed: best, last, or a step: 10"});
 }
 
 TEST(BestEvaluation, OfEqualsTheEarlierIsTheBest) {

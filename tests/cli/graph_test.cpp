@@ -203,7 +203,8 @@ TEST(Graph, SaysWhatIsWrongWithACall) {
   expect(graph("run " + file + " --fusoin=off"), 2, {"did you mean --fusion?"});
   expect(graph("run " + file + " --device=gpu0"), 2,
          {"unknown device 'gpu0' (allowed: cpu, cuda, simulated, simulated_unfused)"});
-  expect(graph("run " + file + " --disable_pass=inline"), 1, {"cannot be left out"});
+  expect(graph("run " + file + " --disable_pass=inline"), 2, {"cannot be left out"});
+  expect(graph("run " + file + " --disable_pass=simplfy"), 2, {"did you mean 'simplify'?"});
   expect(graph("run " + file + " --values=-1"), 2, {"--values must be 0 or more"});
   expect(graph("bench " + file + " --runs=0"), 2, {"--runs must be 1 or more"});
   expect(graph("show " + file + " --form=xml"), 2, {"allowed: rdg, let, ir, svg, json"});

@@ -350,6 +350,10 @@ TEST(LaunchCommand, AFailureIsTheCommandsExitCode) {
   testing::expect(
       launch("--ranks=2 --results=bad -- train --no_such_flag"), 2,
       {"rank 0: train fail (exit code 2), see ", "bad/2p/0/train_0.log: ridgeline train: unknown flag --no_such_flag"});
+  // A program that says nothing has no last line; that of the launch before it is not its own.
+  const testing::Outcome silent = launch("--ranks=2 --results=bad -- /bin/sh -c 'exit 7'");
+  testing::expect(silent, 7, {"rank 0: train fail (exit code 7), see ", "bad/2p/0/train_0.log\n"});
+  EXPECT_EQ(silent.text.find("turing"), std::string::npos) << silent.text;
 }
 
 TEST(LaunchCommand, WrongCallsAreTold) {

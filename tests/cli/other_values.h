@@ -114,7 +114,7 @@ inline std::vector<OtherValue> other_values(const std::string& folder) {
       {"memory_limit", "1000000000"},
       {"disable_pass", "recompute"},
       {"parallel_mode", "hybrid_parallel"},
-      {"shard_layer", "fc=columns", "--parallel_mode=semi_auto_parallel"},
+      {"shard_layer", "fc=columns", "--parallel_mode=hybrid_parallel"},
       {"parallel_rates", "cpu_ethernet_64", "--parallel_mode=auto_parallel"},
       {"pipeline_stages", "2", "", "a rank a stage"},
       {"micro_batches", "4", "--pipeline_stages=2", "a rank a stage"},

@@ -38,6 +38,7 @@ TEST(Presets, MistakesAreNamedWithTheirLine) {
   EXPECT_EQ(error("lr: 1\nbach_size: 3\n"), "[preset] a.yaml:2: unknown key 'bach_size': did you mean 'batch_size'?");
   EXPECT_EQ(error("lr: 1\nlr: 2\n"), "[preset] a.yaml:2: 'lr' occurs twice");
   EXPECT_EQ(error("lr: {a: 1}\n"), "[preset] a.yaml:1: 'lr' is not a text, number or boolean");
+  EXPECT_EQ(error("lr: [1, 2]\n"), "[preset] a.yaml:1: 'lr' takes one value, not a list");
   EXPECT_EQ(error("preset: x\n"), "[preset] a.yaml:1: 'preset' is not allowed in a preset");
   EXPECT_EQ(error("- lr\n"), "[preset] a.yaml:1: is not a list of `flag: value`");
   EXPECT_NE(error("lr: [1\n").find("is not valid YAML"), std::string::npos);

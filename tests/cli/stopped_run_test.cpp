@@ -158,6 +158,8 @@ TEST(StoppedRun, LengthsOfTimeHaveThreeForms) {
                   {"--max_time=soon is no length"});
   testing::expect(testing::run("evaluate --data_dir=x --max_time=3h"), 2,
                   {"--max_time is an option of train and has no effect on an evaluation"});
+  testing::expect(testing::run(training(new_folder("wrong"), 1, "--max_time=3h --do_checkpoint=False")), 2,
+                  {"--max_time", "it needs --do_checkpoint=True"});
 }
 
 }  // namespace

@@ -114,8 +114,30 @@ TEST(TrainingFlags, WhatIsNoNumberIsSaidWithItsFlag) {
   expect(run("train --synthetic --lr=1e9"), 2, {"--lr=1000000000 is out of range (allowed: 0 to 1000000)"});
   expect(run("train --seed=-1"), 2, {"train: --seed=-1 is not an integer of 0 or more\n"});
   expect(run("predict --top=-1 x.jpg"), 2, {"predict: --top=-1 is not an integer of 0 or more\n"});
+  expect(run("predict --top=0 x.jpg"), 2, {"--top=0 shows nothing (allowed: 1 or more)"});
   expect(run("train --synthetic=maybe"), 2, {"train: --synthetic=maybe is not a boolean (allowed: True, False)\n"});
   expect(run("bench step --steps=many"), 2, {"bench step: --steps=many is not an integer\n"});
+}
+
+TEST(TrainingFlags, WhatDoesNothingBesideTheOtherFlagsIsSaid) {
+  expect(run(small("idle") + "--restore_exclude=fc"), 0,
+         {"warning: --restore_exclude has no effect without --weights\n"});
+  expect(run(small("idle") + "--checkpoint_dir=elsewhere"), 0,
+         {"warning: --checkpoint_dir has no effect on a training"});
+}
+
+TEST(TrainingFlags, AWarmUpThatTheRunDoesNotOutlastIsSaid) {
+  expect(run(small("warming") + "--warmup_epochs=2 --max_epochs=2 --max_train_steps=1"), 0,
+         {"warning: --warmup_epochs=2 with --max_epochs=2: the rate only rises, and the run ends below --lr\n"});
+  const auto outlasted = run(small("warmed") + "--warmup_epochs=1 --max_epochs=2 --max_train_steps=1");
+  expect(outlasted, 0, {});
+  EXPECT_EQ(outlasted.text.find("--warmup_epochs"), std::string::npos) << outlasted.text;
+}
+
+TEST(TrainingFlags, EpochsOfDecayRise) {
+  for (const std::string epochs : {"3,1", "2,2"})
+    expect(run(small("bad") + "--lr_schedule=multi_step --lr_decay_epochs=" + epochs), 2,
+           {"--lr_decay_epochs=" + epochs + ": epochs in rising order"});
 }
 
 TEST(TrainingFlags, LengthsThatNobodyCanCountAreRefused) {
@@ -127,6 +149,7 @@ TEST(TrainingFlags, LengthsThatNobodyCanCountAreRefused) {
 
 TEST(TrainingFlags, AnExperimentTakesItsNameAnywhereAndItsSeedsByTheirOwnFlag) {
   expect(run("experiment --seeds=1 fusio"), 2, {"unknown experiment 'fusio'", "fusion"});
+  expect(run("experiment swep --flag=lr=1,2"), 2, {"unknown experiment 'swep'"});
   expect(run("experiment fusion --out=" + flags_root() + "/e --seed=3"), 2,
          {"--seed is given to each run by the experiment"});
   EXPECT_FALSE(std::filesystem::exists(flags_root() + "/e"));

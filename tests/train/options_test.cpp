@@ -1,6 +1,7 @@
 // The table of options: each option has its field, and the page lists all of them.
 #include "ridgeline/train/recipe/options.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,6 +44,23 @@ TEST(RecipeOptions, EachHasANameAHelpAndAValueOfItsOwn) {
   EXPECT_EQ(find_option("restore_path"), find_option("weights"));
 }
 
+// "1 to 1024", "0, 1, 2", "[0, 1)", "0 (automatic) or more": what a message allows is what is allowed.
+TEST(RecipeOptions, WhatIsAllowedIsSaidWithItsEnds) {
+  for (const RecipeOption& option : recipe_options()) {
+    const OptionRange& range = option.range;
+    if (range.allowed.empty()) continue;
+    const std::string text(range.allowed), most = fmt::format("{:.0f}", range.most);
+    if (std::isinf(range.most)) {
+      EXPECT_TRUE(text.ends_with(" or more")) << option.name << ": " << text;
+    } else if (text.ends_with(range.below_most ? ")" : "]")) {
+      EXPECT_TRUE(text.substr(0, text.size() - 1).ends_with(", " + most)) << option.name << ": " << text;
+    } else {
+      EXPECT_FALSE(range.below_most) << option.name << ": " << text;
+      EXPECT_TRUE(text.ends_with(" " + most)) << option.name << ": " << text;
+    }
+  }
+}
+
 TEST(RecipeOptions, ADefaultIsInRangeAndWhatIsNotIsNamed) {
   EXPECT_EQ(error_of([] { check_ranges(Recipe()); }), "");
   const auto error = [](auto&& change) {
@@ -51,7 +69,8 @@ TEST(RecipeOptions, ADefaultIsInRangeAndWhatIsNotIsNamed) {
     return error_of([&] { check_ranges(recipe); });
   };
   EXPECT_EQ(error([](Recipe& r) { r.batch_size = 0; }), "--batch_size=0 is out of range (allowed: 1 or more)");
-  EXPECT_EQ(error([](Recipe& r) { r.lr = 1e6; }), "--lr=1000000 is out of range (allowed: 0 to 1000000)");
+  EXPECT_EQ(error([](Recipe& r) { r.lr = 1e6; }), "");
+  EXPECT_EQ(error([](Recipe& r) { r.lr = 1e6 + 1; }), "--lr=1000001 is out of range (allowed: 0 to 1000000)");
   EXPECT_EQ(error([](Recipe& r) { r.lr = std::nan(""); }), "--lr=nan is out of range (allowed: 0 to 1000000)");
   EXPECT_EQ(error([](Recipe& r) { r.min_area = 0; }), "--min_area=0 is out of range (allowed: (0, 1])");
   EXPECT_EQ(error([](Recipe& r) { r.min_area = 1; }), "");

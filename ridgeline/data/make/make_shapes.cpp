@@ -82,7 +82,8 @@ void draw_all(const fs::path& dir, const MakeShapesOptions& options) {
 MakeShapesReport make_shapes(const std::string& out_dir, MakeShapesOptions options) {
   if (options.train < kShapeClasses || options.val < kShapeClasses) {
     throw Error(fmt::format("[make shapes] train is {} and val {}: each needs at least {} images, one a class",
-                            options.train, options.val, kShapeClasses));
+                            options.train, options.val, kShapeClasses),
+                ErrorKind::usage);
   }
   fs::path out(out_dir);
   if (!out.has_filename()) out = out.parent_path();  // "dir/"

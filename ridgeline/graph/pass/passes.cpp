@@ -112,11 +112,12 @@ void check_disabled_passes(std::span<const std::string> disabled) {
     const auto found =
         std::find_if(std::begin(kPasses), std::end(kPasses), [&](const Pass& p) { return p.name == name; });
     if (found == std::end(kPasses)) {
-      throw Error("unknown compiler pass '" + name + "'" + did_you_mean(name, optional) + " (can be left out: " + list +
-                  ")");
+      throw Error(
+          "unknown compiler pass '" + name + "'" + did_you_mean(name, optional) + " (can be left out: " + list + ")",
+          ErrorKind::usage);
     }
     if (found->required) {
-      throw Error("compiler pass '" + name + "' cannot be left out (those that can: " + list + ")");
+      throw Error("compiler pass '" + name + "' cannot be left out (those that can: " + list + ")", ErrorKind::usage);
     }
   }
 }

@@ -56,7 +56,7 @@ void StopNotice::say(const RunContext& context) {
   const std::string saved = context.step() > 0 ? saved_() : "";
   const std::string where = fmt::format(" after step {}{}", context.step(), saved.empty() ? "" : ", saved " + saved);
   if (context.reason() == StopReason::out_of_time)
-    log_.line(fmt::format("{}: stopped in time{}; the same command goes on", limit_, where));
+    log_.line(fmt::format("{}: stopped in time{}{}", limit_, where, saved.empty() ? "" : "; the same command goes on"));
   else
     log_.line((by_error ? "stopped" : "interrupted") + where);
 }

@@ -49,6 +49,7 @@ struct SettingRow {
   bool defines_run = false;  // else it may change when a run is resumed
   // The value to assume for files that are older than the setting; nullopt: unknown, so it is not compared.
   std::optional<SettingValue> before = {};
+  std::string flags = {};  // that a setting combines: "--freeze, --lr_scale"
 };
 
 // A JSON object with one key for each setting.

@@ -9,6 +9,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/infer/model_file.h"
+#include "ridgeline/infer/names.h"
 #include "ridgeline/infer/weights.h"
 #include "ridgeline/nn/training_step.h"
 #include "ridgeline/optim/optimizer.h"
@@ -39,9 +40,24 @@ StoredWeights from_checkpoint(LoadedCheckpoint checkpoint) {
   return weights;
 }
 
+// What a graph from images to logits says of itself.
+std::optional<ClassifierInfo> classifier_in(const infer::Model& model) {
+  const Graph& graph = model.graph;
+  const ValueId images = graph.find_argument(infer::kImages), logits = graph.find_return(infer::kLogits);
+  if (images == kNoValue || logits == kNoValue) return std::nullopt;
+  const Shape &pixels = graph.value(images).type.shape, &rows = graph.value(logits).type.shape;
+  if (pixels.rank() != 4 || pixels[1] != pixels[2] || rows.rank() != 2) return std::nullopt;
+  const int last = producers(graph)[static_cast<std::size_t>(logits)];
+  return ClassifierInfo{.init = "",
+                        .final_relu = last >= 0 && graph.nodes[static_cast<std::size_t>(last)].op == "relu",
+                        .num_classes = rows[1],
+                        .image_size = pixels[1],
+                        .class_names = model.class_names};
+}
+
 StoredWeights from_model_file(const std::string& path) {
   const infer::Model model = infer::read_model(path);
-  StoredWeights weights{.path = path, .model = model.name};
+  StoredWeights weights{.path = path, .model = model.name, .info = {}, .classifier = classifier_in(model)};
   if (model.preprocessing) weights.exif_orientation = image::name_of(model.preprocessing->exif_orientation);
   for (const NamedTensor& t : model.tensors) {
     weights.tensors.push_back({t.name, to_file({.name = t.name, .shape = t.tensor.shape()}, t.tensor)});

@@ -18,8 +18,10 @@ struct StoredWeights {
   std::string path;                    // of the file
   std::string model;                   // the model's name; empty: the file does not say
   std::optional<CheckpointInfo> info;  // of a checkpoint
-  std::string exif_orientation = {};   // of a model file: how it treats images' orientation; empty: it does not say
-  std::vector<NamedTensor> tensors;    // as safetensors files hold them (infer/weights.h); no slots, no counters
+  // Of a model file that classifies images: classes, image size, final_relu. A checkpoint has them in `info`.
+  std::optional<ClassifierInfo> classifier = {};
+  std::string exif_orientation = {};  // of a model file: how it treats images' orientation; empty: it does not say
+  std::vector<NamedTensor> tensors;   // as safetensors files hold them (infer/weights.h); no slots, no counters
   // "checkpoint of resnet20 at step 500, 10 classes, image size 32", "model file of resnet18", "weights".
   std::string description() const;
 };

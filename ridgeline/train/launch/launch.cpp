@@ -152,12 +152,20 @@ class Refusals {
   const LaunchPlan& plan_;
 };
 
-// How a rank has ended, and its last line where that is the reason.
-std::string described(int code, const std::string& output) {
+// Of an output, which earlier launches may have begun.
+std::int64_t bytes_in(const std::string& path) {
+  std::error_code none;
+  const auto bytes = std::filesystem::file_size(path, none);
+  return none ? 0 : static_cast<std::int64_t>(bytes);
+}
+
+// How a rank has ended, and its last line, behind `begin` bytes of earlier ranks, where that is the reason.
+std::string described(int code, const std::string& output, std::int64_t begin) {
   if (code == 0) return "train success";
   if (code == kInterruptedCode) return fmt::format("train interrupted (exit code {})", code);
   if (code >= 128) return fmt::format("train fail (signal {}), see {}", code - 128, printable(output));
-  return fmt::format("train fail (exit code {}), see {}: {}", code, printable(output), last_line(output));
+  const std::string line = last_line(output, begin);
+  return fmt::format("train fail (exit code {}), see {}{}{}", code, printable(output), line.empty() ? "" : ": ", line);
 }
 
 }  // namespace
@@ -166,10 +174,12 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
                                 const OptionalFunction<void(const std::string&)>& say) {
   Running running;
   std::vector<RankEnd> ends;
+  std::vector<std::int64_t> begins;  // of each rank's output
   std::optional<FollowedOutput> first;
   if (plan.shows_first_rank) first.emplace(plan.ranks.front().output);
   for (std::size_t i = 0; i < plan.ranks.size(); ++i) {
     const PlannedRank& rank = plan.ranks[i];
+    begins.push_back(bytes_in(rank.output));
     running.add(start(rank, command), i);
     ends.push_back({.name = rank.name});
     std::string where;
@@ -199,8 +209,9 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
       if (told && end.code == 128 + SIGTERM) end.code = kInterruptedCode;  // before it trained
       end.stopped = terminated && end.code != 0;
       end.turn = turn++;
-      say(fmt::format("{}: {}", end.name, described(end.code, plan.ranks[index].output)));
-      if (end.code != 0) refusals.leave(plan.ranks[index].rank, described(end.code, plan.ranks[index].output));
+      const std::string ending = described(end.code, plan.ranks[index].output, begins[index]);
+      say(fmt::format("{}: {}", end.name, ending));
+      if (end.code != 0) refusals.leave(plan.ranks[index].rank, ending);
       append_line(plan.ranks[index].output, end.code == 0 ? "turing train success\n" : "turing train fail\n");
       // A rank that ends on request, or in time, has not failed: others may need longer, to save.
       if (end.code != 0 && end.code != kInterruptedCode && !failed) {

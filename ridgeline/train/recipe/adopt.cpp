@@ -8,22 +8,24 @@
 namespace ridgeline::train {
 namespace {
 
-void adopt_checkpoint(Recipe& recipe, const CheckpointInfo& info) {
-  const ClassifierInfo& classifier = classifier_of(info);
+void adopt_classifier(Recipe& recipe, const ClassifierInfo& classifier, const char* what) {
   if (recipe.num_classes != 0 && recipe.num_classes != classifier.num_classes) {
-    throw Error(fmt::format("the checkpoint has {} classes, not {}: leave out --num_classes", classifier.num_classes,
+    throw Error(fmt::format("the {} has {} classes, not {}: leave out --num_classes", what, classifier.num_classes,
                             recipe.num_classes),
                 ErrorKind::usage);
   }
   recipe.num_classes = classifier.num_classes;
   if (recipe.image_size == 0) recipe.image_size = classifier.image_size;
+  if (!recipe.model_options.final_relu && nn::model_named(recipe.model).has_final_relu)
+    recipe.model_options.final_relu = classifier.final_relu;
+}
+
+void adopt_checkpoint(Recipe& recipe, const CheckpointInfo& info) {
+  adopt_classifier(recipe, classifier_of(info), "checkpoint");
   if (recipe.label_smoothing_of_checkpoint && info.settings)
     recipe.label_smoothing = info.settings->get<double>("label_smoothing", recipe.label_smoothing);
   if (recipe.exif_orientation.empty() && info.settings)
     recipe.exif_orientation = info.settings->get<std::string>("exif_orientation", "ignore");
-  if (!recipe.model_options.final_relu && nn::model_named(recipe.model).has_final_relu) {
-    recipe.model_options.final_relu = classifier.final_relu;
-  }
 }
 
 }  // namespace
@@ -39,6 +41,7 @@ Recipe adopt_weights(Recipe recipe, const StoredWeights& weights) {
         fmt::format("the {} holds model {}, not {} (--model={})", what, weights.model, recipe.model, weights.model));
   }
   if (weights.info) adopt_checkpoint(recipe, *weights.info);
+  if (weights.classifier) adopt_classifier(recipe, *weights.classifier, what);
   if (recipe.exif_orientation.empty()) recipe.exif_orientation = weights.exif_orientation;
   check(recipe);
   nn::complete_options(nn::model_named(recipe.model), recipe.model_options);

@@ -16,11 +16,14 @@
 namespace ridgeline::train {
 namespace {
 
-// "last, or a step: 8, 10", if there are any.
-std::string others_of(const std::vector<CheckpointFile>& files) {
+// "best, last, or a step: 8, 10", if there are any.
+std::string others_of(const std::string& directory, const std::vector<CheckpointFile>& files) {
+  if (files.empty()) return "there is no checkpoint";
   std::vector<std::int64_t> steps;
   for (const CheckpointFile& file : files) steps.push_back(file.step);
-  return steps.empty() ? "there is no checkpoint" : fmt::format("allowed: last, or a step: {}", fmt::join(steps, ", "));
+  const std::optional<BestCheckpoint> best = read_best(directory);
+  const bool has_best = best && std::find(steps.begin(), steps.end(), best->step) != steps.end();
+  return fmt::format("allowed: {}last, or a step: {}", has_best ? "best, " : "", fmt::join(steps, ", "));
 }
 
 std::int64_t step_named(const std::string& which, const std::string& directory,
@@ -31,7 +34,7 @@ std::int64_t step_named(const std::string& which, const std::string& directory,
     throw Error(
         fmt::format("--checkpoint=best: no evaluation of {} is known, as of a run with "
                     "--mode=train_and_evaluate ({})",
-                    directory, others_of(files)));
+                    directory, others_of(directory, files)));
   }
   std::int64_t step = 0;
   const auto [rest, error] = std::from_chars(which.data(), which.data() + which.size(), step);
@@ -52,7 +55,8 @@ std::string chosen(const std::string& directory, const std::string& which,
       std::find_if(files.begin(), files.end(), [&](const CheckpointFile& file) { return file.step == step; });
   if (found != files.end()) return found->path;
   throw Error(fmt::format("--checkpoint={}: {} has no {}{} ({})", which, directory, checkpoint_name(step),
-                          which == "best" ? " any more, which the best evaluation was of" : "", others_of(files)));
+                          which == "best" ? " any more, which the best evaluation was of" : "",
+                          others_of(directory, files)));
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ class Opener {
     options.label_field = data::archive_label_field(as_training ? training->files : part.files, options.label_field);
     const data::ArchiveClasses own = data::find_archive_classes(part.files, options.label_field, recipe_.num_workers);
     const bool names = !own.names.empty(),
-               first = &part == found_.training() || !(needs_.training || needs_.checkpoint);
+               first = &part == found_.training() || !(needs_.training || needs_.checkpoint || needs_.model_file);
     if (names && !first && known.names.empty())
       throw Error(fmt::format("{}: {} has labels that are names, such as '{}', and training has numbers",
                               recipe_.data_dir, part.place, own.names[0]));
@@ -265,8 +265,10 @@ void check_several_classes(const Part& part, const data::DataPart& where, const 
 // Compares the validation split with the training split or the checkpoint.
 void check_classes(const Part& val, const ClassNames& trained, std::int64_t num_classes, const DataNeeds& needs,
                    const Recipe& recipe) {
-  const char* there = needs.checkpoint ? "in the checkpoint" : "in training";
-  const char* here = needs.checkpoint ? "in the data" : "in validation";
+  const bool stored = needs.checkpoint || needs.model_file;
+  const std::string holder = needs.checkpoint ? "the checkpoint" : "the model file";
+  const std::string there = stored ? "in " + holder : "in training";
+  const char* here = stored ? "in the data" : "in validation";
   std::string difference = class_difference(trained, there, val.classes, here);
   const bool no_names = trained.names.empty() || val.classes.names.empty();
   if (difference.empty() && no_names && val.classes.complete && val.count > 0 && val.count != num_classes)
@@ -278,9 +280,9 @@ void check_classes(const Part& val, const ClassNames& trained, std::int64_t num_
   if (difference.empty()) return;
   throw Error(fmt::format(
       "the classes of the validation part of {} are not those of {}: {}. Labels would not mean the same: {}",
-      recipe.data_dir, needs.checkpoint ? "the checkpoint" : "the training part", difference,
-      needs.checkpoint ? "give data with the classes that it was trained on, in the same order"
-                       : "both parts need the same classes in the same order"));
+      recipe.data_dir, stored ? holder : "the training part", difference,
+      stored ? "give data with the classes that it was trained on, in the same order"
+             : "both parts need the same classes in the same order"));
 }
 
 // Refused before an hour is spent on the training split.
@@ -426,7 +428,7 @@ RunData open_data(const Recipe& recipe, const DataNeeds& given) {
   }
   if (needs.validation) {
     Part part = opener.evaluated(data.classes);
-    const bool known = needs.checkpoint || needs.training;
+    const bool known = needs.checkpoint || needs.model_file || needs.training;
     if (known && part.known.empty()) check_classes(part, data.classes, data.num_classes, needs, recipe);
     if (!part.known.empty() && !opener.split()) {
       const std::string who = needs.training ? "validation has" : "the data have";

@@ -37,6 +37,7 @@ struct DataNeeds {
   std::optional<int> label_base = {};  // the label base of the training that made the checkpoint
   ClassNames classes = {};             // likewise; the number of classes is in the recipe
   bool checkpoint = false;             // these two are a checkpoint's: data with other classes are refused
+  bool model_file = false;             // the classes are a model file's: likewise
   // That of the checkpoint's training; used if the data have no validation split of their own.
   double validation_split = 0;
   std::string label_field = {};  // likewise; "": the recipe's

@@ -37,12 +37,17 @@ struct Evaluated {
 };
 
 void tell(Evaluated& found, const Ranks& ranks) {
-  std::string info = found.weights.info ? found.weights.info->to_json() : "",
+  StoredWeights& weights = found.weights;
+  std::string info = weights.info ? weights.info->to_json() : "",
+              // As a checkpoint's information.
+      classes = weights.classifier ? CheckpointInfo{.classifier = weights.classifier}.to_json() : "",
               count = std::to_string(found.files.size()), single = found.single ? "one" : "";
-  for (std::string* text : {&found.weights.path, &found.weights.model, &info, &count, &single}) ranks.tell(*text);
+  for (std::string* text : {&weights.path, &weights.model, &weights.exif_orientation, &info, &classes, &count, &single})
+    ranks.tell(*text);
   if (ranks.main()) return;
   found.single = !single.empty();
-  if (!info.empty()) found.weights.info = CheckpointInfo::from_json(info, found.weights.path);
+  if (!info.empty()) weights.info = CheckpointInfo::from_json(info, weights.path);
+  if (!classes.empty()) weights.classifier = CheckpointInfo::from_json(classes, weights.path).classifier;
   found.files.resize(std::stoul(count));
 }
 
@@ -63,6 +68,11 @@ Evaluated find_evaluated(const Recipe& recipe, const Ranks& ranks) {
 
 DataNeeds needs_of(const StoredWeights& weights) {
   DataNeeds needs{.validation = true};
+  if (weights.classifier) {
+    const std::vector<std::string>& names = weights.classifier->class_names;
+    needs.classes = {.names = names, .ids = {}, .complete = !names.empty()};
+    needs.model_file = true;
+  }
   if (!weights.info) return needs;
   const ClassifierInfo& classifier = classifier_of(*weights.info);
   needs.label_base = classifier.label_base;

@@ -69,6 +69,16 @@ constexpr std::array<ComposedSetting, 7> kComposed{{
     {"batch of statistics", Effect::changes, statistics_batch, true},
 }};
 
+std::string flags_of(std::string_view composed) {
+  std::vector<std::string> flags;
+  for (const RecipeOption& option : recipe_options()) {
+    const OptionVerdict& verdict = option.verdict;
+    if (verdict.place == OptionVerdict::Place::composed && verdict.setting == composed)
+      flags.push_back(fmt::format("--{}", option.name));
+  }
+  return fmt::format("{}", fmt::join(flags, ", "));
+}
+
 bool is_setting(const RecipeOption& option) { return option.verdict.place == OptionVerdict::Place::setting; }
 
 }  // namespace
@@ -100,7 +110,8 @@ std::span<const SettingRow> setting_rows() {
     const auto add = [&](std::string name, Effect effect, bool flag, bool data, bool kept_later) {
       std::optional<SettingValue> before;
       if (!kept_later && !data) before = *usual.find(name);
-      all.push_back({std::move(name), flag, data, effect == Effect::defines, std::move(before)});
+      std::string flags = flags_of(name);
+      all.push_back({std::move(name), flag, data, effect == Effect::defines, std::move(before), std::move(flags)});
     };
     for (const ComposedSetting& row : kComposed) {
       if (row.value == nullptr) add(std::string(row.name), row.effect, false, true, row.kept_later);

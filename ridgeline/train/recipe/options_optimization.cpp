@@ -22,7 +22,7 @@ SettingValue nesterov_of(const Recipe& recipe) {
 std::vector<RecipeOption> optimization_options() {
   using A = RecipeArguments;
   const OptionGroup group{"Optimization"}, evaluated{"Optimization", kInEvaluations};
-  const OptionRange epochs{"1 to 1000000000", 1, kMostEpochs}, to_a_million{"0 to 1000000", 0, 1e6, false, true};
+  const OptionRange epochs{"1 to 1000000000", 1, kMostEpochs}, to_a_million{"0 to 1000000", 0, 1e6};
   return {
       {"batch_size",
        evaluated,

@@ -86,7 +86,7 @@ std::vector<RecipeOption> run_options_of_recipe() {
                "save_checkpoints_steps; 0: off",
        .field = [](A& a) -> double& { return a.recipe.save_checkpoints_secs; },
        .verdict = verdict::alike(),
-       .range = {"0 (off) or more", 0, 1e9, false, true},
+       .range = {"0 (off) to 1000000000", 0, 1e9},
        .instead_of = {{"save_checkpoints_steps",
                        "--save_checkpoints_steps and --save_checkpoints_secs cannot both be given"}},
        .off = 0},

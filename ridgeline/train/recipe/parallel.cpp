@@ -70,6 +70,8 @@ void check_read(const ParallelSettings& settings, ParallelMode mode) {
     if (!divides_layers && !word.ends_with("=data"))
       refuse_unread("--shard_layer=" + word, "--parallel_mode=semi_auto_parallel (or hybrid_parallel, auto_parallel)");
   }
+  if (mode == ParallelMode::semi_auto_parallel && settings.shard_layer.empty())
+    refuse_unread("--parallel_mode=semi_auto_parallel", "the layers to divide, as --shard_layer=LAYER=columns");
   if (settings.pipelined()) return;
   if (settings.micro_batches != 0)
     refuse_unread(fmt::format("--micro_batches={}", settings.micro_batches), "--pipeline_stages");

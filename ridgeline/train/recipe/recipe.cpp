@@ -17,6 +17,7 @@
 #include "ridgeline/train/metric/table.h"
 #include "ridgeline/train/recipe/options.h"
 #include "ridgeline/train/recipe/session_options.h"
+#include "ridgeline/train/run.h"
 
 namespace ridgeline::train {
 namespace {
@@ -54,6 +55,9 @@ void check(const Recipe& r) {
     throw Error("--log_name=" + r.log_name + " is no name of a file in --log_dir (allowed: a name without '/')",
                 ErrorKind::usage);
   }
+  if (is_file_of_runs(r.log_name))
+    throw Error("--log_name=" + r.log_name + ": a run writes another file of this name into --log_dir",
+                ErrorKind::usage);
   if (!r.augment.empty()) data::augment_named(r.augment);
   require(r.num_classes >= 0 && r.num_classes != 1, "num_classes", r.num_classes, "2 or more");
   require(!r.max_train_steps || *r.max_train_steps >= 1, "max_train_steps", r.max_train_steps.value_or(0), "1 or more");
@@ -111,6 +115,11 @@ void check(const Recipe& r) {
   }
   if (r.max_time > 0 && r.mode == Mode::evaluate)
     throw Error("--max_time ends a training in time: it needs a mode that trains", ErrorKind::usage);
+  if (r.max_time > 0 && !r.do_checkpoint) {
+    throw Error(
+        "--max_time ends a run with a checkpoint from which the same command goes on: it needs --do_checkpoint=True",
+        ErrorKind::usage);
+  }
   if (r.reset_head && (r.restore_path.empty() || r.mode == Mode::evaluate)) {
     throw Error(
         "--reset_head draws a layer anew of weights that a training begins with: it needs --weights and a mode that "

@@ -51,7 +51,8 @@ class Comparison {
       } else if (row.flag) {
         flag(row.name, there, here);
       } else if (!row.data) {
-        refused_.push_back(fmt::format("the {} are {} there, {} here", row.name, shown(there), shown(here)));
+        refused_.push_back(
+            fmt::format("the {} ({}) are {} there, {} here", row.name, row.flags, shown(there), shown(here)));
       } else if (row.name == "records") {
         data(fmt::format("{} training records there, {} here", there, here));
       } else {

@@ -1,5 +1,8 @@
 #include "ridgeline/train/recipe/saved_model.h"
 
+#include <optional>
+
+#include "ridgeline/infer/model_file.h"
 #include "ridgeline/nn/prediction_model.h"
 #include "ridgeline/train/recipe/adopt.h"
 #include "ridgeline/train/recipe/chosen_checkpoint.h"
@@ -19,6 +22,21 @@ nn::StepOptions prediction_options(const Recipe& recipe) {
   return options;
 }
 
+// A model file as it is, graph and classes included; none if the recipe asks for another image size, which another
+// graph computes.
+std::optional<infer::Model> stored_model(const Recipe& recipe) {
+  if (!infer::is_model_file(recipe.restore_path)) return std::nullopt;
+  infer::Model model = infer::read_model(recipe.restore_path);
+  const bool other_size =
+      recipe.image_size != 0 && (!model.preprocessing || model.preprocessing->crop != recipe.image_size);
+  const bool other_model = !recipe.model.empty() && recipe.model != model.name;  // refused there
+  if (other_size || other_model || recipe.num_classes != 0) return std::nullopt;
+  check_exif_orientation(recipe.exif_orientation);
+  if (model.preprocessing && !recipe.exif_orientation.empty())
+    model.preprocessing->exif_orientation = image::parse_exif_orientation(recipe.exif_orientation);
+  return model;
+}
+
 }  // namespace
 
 infer::Model saved_model(const Recipe& asked) {
@@ -26,6 +44,7 @@ infer::Model saved_model(const Recipe& asked) {
   const Recipe given = with_chosen_checkpoint(asked, warn);
   const bool plain = !given.restore_path.empty();
   if (!given.model.empty()) check(given);
+  if (std::optional<infer::Model> stored = stored_model(given)) return std::move(*stored);
   if (!plain) {
     if (const std::string better = better_than_newest(given.checkpoint_dir); !better.empty())
       TrainingLog("").line("note: " + better);
@@ -42,6 +61,7 @@ infer::Model saved_model(const Recipe& asked) {
   if (model.preprocessing)
     model.preprocessing->exif_orientation = image::parse_exif_orientation(exif_orientation_of(recipe));
   if (weights.info) model.class_names = classifier_of(*weights.info).class_names;
+  if (weights.classifier) model.class_names = weights.classifier->class_names;
   return model;
 }
 

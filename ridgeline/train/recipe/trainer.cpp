@@ -11,6 +11,7 @@
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/infer/model_file.h"
+#include "ridgeline/optim/schedules.h"
 #include "ridgeline/train/callback/advisor.h"
 #include "ridgeline/train/callback/data_report.h"
 #include "ridgeline/train/callback/step_dump.h"
@@ -164,6 +165,11 @@ class Trainer {
     if (recipe_.benchmark) total_steps_ = std::min(total_steps_, kBenchmarkSteps);
     total_steps_ = recipe_.max_train_steps.value_or(total_steps_);
     log_.line(fmt::format("training steps: {}", total_steps_));
+    if (recipe_.warmup_epochs >= recipe_.max_epochs && optim::schedule_named(recipe_.optimization.schedule).warms_up) {
+      log_.line(fmt::format(
+          "warning: --warmup_epochs={} with --max_epochs={}: the rate only rises, and the run ends below --lr",
+          recipe_.warmup_epochs, recipe_.max_epochs));
+    }
     options_ = step_options(recipe_, data_.num_classes);
     ranks_.agree(shared_settings(recipe_, info(), total_steps_));
     if (recipe_.benchmark && ranks_.size() > 1) {

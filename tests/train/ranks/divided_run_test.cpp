@@ -104,7 +104,10 @@ TEST(DividedRun, WhatNeedsTheWholeModelIsRefused) {
        "--parallel_rates=h200x8 has no effect: it needs --parallel_mode=auto_parallel"},
       {[](ParallelSettings& p) { p.shard_layer = {"linear=rows"}; },
        "--shard_layer=linear=rows has no effect: it needs --parallel_mode=semi_auto_parallel (or hybrid_parallel, "
-       "auto_parallel)"}};
+       "auto_parallel)"},
+      {[](ParallelSettings& p) { p.mode = "semi_auto_parallel"; },
+       "--parallel_mode=semi_auto_parallel has no effect: it needs the layers to divide, as "
+       "--shard_layer=LAYER=columns"}};
   for (const auto& [change, message] : unread) EXPECT_EQ(refusal(change), message);
 }
 
