@@ -7,7 +7,6 @@
 #include "ridgeline/device/cuda/comm/card_exchanges.h"
 #include "ridgeline/device/cuda/device_stream.h"
 #include "ridgeline/device/cuda/loop/cubins.h"
-#include "ridgeline/device/cuda/loop/text.h"
 #include "ridgeline/device/cuda/plans/libraries.h"
 #include "ridgeline/device/cuda/table/kernel_table.h"
 
@@ -137,15 +136,15 @@ Libraries& CudaDevice::libraries() {
   return *libraries_;
 }
 
-FunctionHandle CudaDevice::loop_function(const LoopText& text) {
+FunctionHandle CudaDevice::loop_function(const std::string& name, const std::string& text) {
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<Module>& module = loops_[text.name];
+  std::unique_ptr<Module>& module = loops_[name];
   if (!module) {
     // sm_90 has instructions that later cards lack; no others do.
     const std::string target = architecture() == "sm_90" ? "sm_90a" : architecture();
-    module = std::make_unique<Module>(context_, text.name, cubin_of(text.name, text.text, target));
+    module = std::make_unique<Module>(context_, name, cubin_of(name, text, target));
   }
-  return module->function(text.name);
+  return module->function(name);
 }
 
 std::vector<KernelEntry> CudaDevice::kernels(std::string_view op) const {

@@ -24,7 +24,6 @@
 namespace ridgeline::cuda {
 
 struct KernelRow;
-struct LoopText;
 class CardExchanges;
 class DeviceStream;
 class Libraries;
@@ -72,8 +71,8 @@ class CudaDevice final : public Device {
   // cuDNN and cuBLASLt for this card, opened at the first call; an Error if one is missing. Called by the thread that
   // compiles programs.
   Libraries& libraries();
-  // The function of a loop's text, which is compiled, or read from the user's cache, at the first request.
-  FunctionHandle loop_function(const LoopText& text);
+  // The function of a text (loop/), which is compiled, or read from the user's cache, at the first request.
+  FunctionHandle loop_function(const std::string& name, const std::string& text);
   // Whether bytes of the host are in pinned memory of this device.
   bool is_pinned(const void* address, std::size_t bytes) const;
   bool recording() const { return recording_; }

@@ -86,6 +86,22 @@ std::vector<test::OpRow> rows_for_entries() {
                                  {"stride", std::vector<std::int64_t>{1, 2, 3, 1}},
                                  {"input", std::vector<std::int64_t>{2, 6, 6, 8}}}});
   rows.push_back({.op = "cast", .operands = {{{3, 40}}}, .attributes = {{"to", DType::bf16}}});
+  // Updates that compute their gradient from operands of 16 bits.
+  for (const DType type : {DType::bf16, DType::f16}) {
+    const auto whole = [&](Shape shape) { return test::OperandSpec{std::move(shape), test::Fill::integers, type, 5}; };
+    for (const bool more : {false, true}) {
+      const std::string rule = "x0 - x3 * (0.5 * x1 + x2); 0.5 * x1 + x2";
+      rows.push_back(
+          {.op = "dense_update",
+           .operands = {{{70, 130}}, {{70, 130}}, whole({37, 130}), whole({37, 70}), {{}}},
+           .attributes = {{"states", std::int64_t{2}},
+                          {"expression",
+                           rule + (more ? "; x0 - x3 * (0.5 * x1 + x2) : " + std::string(name_of(type)) : "")},
+                          {"bias", more},
+                          {"squares", more}},
+           .f32_only = true});
+    }
+  }
   // Copies by several elements at once.
   using Integers = std::vector<std::int64_t>;
   const Attributes halved{{"start", Integers{0, 0, 0, 0}}, {"stride", Integers{1, 2, 2, 1}}};

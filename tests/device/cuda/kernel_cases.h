@@ -22,6 +22,8 @@ class KernelRunner {
   // Memory that holds these bytes; its address is for launches alone.
   virtual void* upload(const void* data, std::size_t bytes) = 0;
   virtual void launch(const KernelLaunch& launch) = 0;
+  // Before launches of a kernel that is a text (device/cuda/loop). An Error where there is no compiler of texts.
+  virtual void compile(const std::string& name, const std::string& text);
   virtual std::vector<std::byte> download(const void* address, std::size_t bytes) = 0;
 };
 

@@ -15,6 +15,7 @@ class CaseRun {
   CaseRun(KernelRunner& runner, unsigned seed) : runner_(runner), random_(seed) {}
 
   LaunchSink sink() { return sink_; }
+  void compile(const std::string& name, const std::string& text) { runner_.compile(name, text); }
   // Values around zero; with `special`, zeros, infinities and NaN among them.
   void* values(DType type, std::int64_t elements, bool special = false, double scale = 2);
   // The same few values again and again, for timings.

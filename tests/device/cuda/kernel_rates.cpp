@@ -1,6 +1,8 @@
 #include <array>
 
 #include "ridgeline/device/cuda/kernels/launches.h"
+#include "ridgeline/device/cuda/loop/update_kernel.h"
+#include "ridgeline/graph/loop/text.h"
 #include "tests/device/cuda/kernel_operands.h"
 
 namespace ridgeline::cuda::testing {
@@ -178,6 +180,30 @@ void first_layers(std::vector<KernelRate>& rates, const char* model, std::int64_
   }));
 }
 
+// Of AlexNet's largest layer in bf16, with momentum, decay, a copy in 16 bits and squares for a penalty.
+void dense_updates(std::vector<KernelRate>& rates, std::int64_t rows) {
+  const DenseSizes sizes{rows, 9216, 4096};
+  const std::int64_t weights = sizes.inputs * sizes.outputs;
+  const double bytes =
+      18 * static_cast<double>(weights) + 2 * static_cast<double>(rows * (sizes.inputs + sizes.outputs));
+  rates.push_back(rate("dense_update bf16 9216 to 4096, rows " + std::to_string(rows), bytes, [=](CaseRun& c) {
+    const DenseUpdate at({{"states", std::int64_t{2}}, {"bias", true}, {"squares", true}});
+    const DType rate_type[] = {DType::f32}, copy_type[] = {DType::bf16};
+    const loop::Expression rule =
+        loop::parse("t0 = 0.0001 * x0 + x2; t1 = 0.9 * x1 + t0; t2 = x0 - x3 * t1; t2; t1; t2 : bf16");
+    auto made = update_text(rule, at, DType::bf16, rate_type, copy_type);
+    const auto kernel = std::make_shared<UpdateKernel>(std::get<UpdateText>(std::move(made)), sizes);
+    c.compile(kernel->text().name, kernel->text().text);
+    void *w = c.many(DType::f32, weights), *m = c.many(DType::f32, weights);
+    const std::vector<void*> in = {w, m, c.many(DType::bf16, rows * sizes.inputs),
+                                   c.many(DType::bf16, rows * sizes.outputs), c.of(std::vector<float>{1e-3f})};
+    const std::vector<void*> out = {w, m, c.room(DType::f32, sizes.outputs), c.room(DType::f32, 1),
+                                    c.room(DType::bf16, weights)};
+    void* scratch = c.noise(kernel->scratch_bytes());
+    return [=, &c] { kernel->give(c.sink(), in.data(), out.data(), scratch); };
+  }));
+}
+
 // Of a transformer and of a net that joins its layers' results, in bf16.
 void sequences(std::vector<KernelRate>& rates) {
   const DType type = DType::bf16;
@@ -258,6 +284,7 @@ std::vector<KernelRate> kernel_rates() {
     }
     return [=, &c] { momentum_update(c.sink(), u, list); };
   }));
+  for (const std::int64_t some : {1, 32, 128, 256}) dense_updates(rates, some);
   // Of ResNet-50 and MobileNetV2 at 256 images.
   norms(rates, {802816, 256, true, NormGate::of_y, true});
   norms(rates, {3211264, 64, false, NormGate::of_x});

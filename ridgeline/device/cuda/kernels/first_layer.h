@@ -156,7 +156,7 @@ struct FirstLayer {
       }
     }
     const Quad* const words = p.words + static_cast<i64>(which * p.groups + group) * s.steps * (N / 2) * kWarp;
-    add_products<T, M, N>(
+    add_products<std::is_same_v<T, float16>>(
         lane, s.steps,
         [&](int step, int of, u32(&a)[M][4]) {
           struct alignas(8) Two {

@@ -171,7 +171,7 @@ struct FirstLayerGradientSums {
     const auto four = [&](int step, int of) {
       return *reinterpret_cast<const Quad*>(places + step * parts * kTileDepth + of % 4 * 4);
     };
-    add_products<T, M, N>(
+    add_products<std::is_same_v<T, float16>>(
         thread % kWarp, steps,
         [&](int step, int of, u32(&a)[M][4]) {
           const Quad at = four(step, of);

@@ -1,13 +1,13 @@
 #include "ridgeline/device/cuda/loop/text.h"
 
 #include <algorithm>
-#include <bit>
 
 #include <fmt/format.h>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/sha256.h"
 #include "ridgeline/device/cuda/loop/access.h"
+#include "ridgeline/device/cuda/loop/terms.h"
 #include "ridgeline/graph/op/pointwise.h"
 
 namespace ridgeline::cuda {
@@ -19,72 +19,6 @@ using loop::Kind;
 using loop::Term;
 
 constexpr std::size_t kMostTerms = 256;
-
-std::string_view storage_of(DType type) {
-  switch (type) {
-    case DType::f64: return "double";
-    case DType::f32: return "float";
-    case DType::bf16:
-    case DType::f16: return "u16";
-    case DType::i32: return "i32";
-    case DType::i64: return "i64";
-    default: return "u8";  // u8 and bool
-  }
-}
-
-// Bits as a number of the arithmetic.
-std::string constant(double value, Arithmetic arithmetic) {
-  if (arithmetic == Arithmetic::f64) return fmt::format("double_of({:#x}ull)", std::bit_cast<std::uint64_t>(value));
-  return fmt::format("float_of({:#x}u)", std::bit_cast<std::uint32_t>(static_cast<float>(value)));
-}
-
-std::string loaded(DType type, const std::string& x) {
-  switch (type) {
-    case DType::bf16: return "Real(bf16_to_float(" + x + "))";
-    case DType::f16: return "Real(f16_to_float(" + x + "))";
-    default: return "Real(" + x + ")";
-  }
-}
-
-std::string stored(DType type, const std::string& x) {
-  switch (type) {
-    case DType::f64: return "double(" + x + ")";
-    case DType::f32: return "float(" + x + ")";
-    case DType::bf16: return "float_to_bf16(float(" + x + "))";
-    case DType::f16: return "float_to_f16(float(" + x + "))";
-    case DType::u8: return "to_u8(double(" + x + "))";
-    case DType::i32: return "to_i32(double(" + x + "))";
-    case DType::i64: return "to_i64(double(" + x + "))";
-    default: return "u8(" + x + " != Real(0) ? 1 : 0)";
-  }
-}
-
-// The term's value from those of its arguments.
-std::string primitive(Kind kind, const std::string& a, const std::string& b, const std::string& c) {
-  switch (kind) {
-    case Kind::neg: return "negated(" + a + ")";
-    case Kind::abs: return "absolute(" + a + ")";
-    case Kind::exp: return "exp_of(" + a + ")";
-    case Kind::log: return "log_of(" + a + ")";
-    case Kind::sqrt: return "root(" + a + ")";
-    case Kind::floor: return "integer_below(" + a + ")";
-    case Kind::round_bf16: return "Real(bf16_to_float(float_to_bf16(float(" + a + "))))";
-    case Kind::round_f16: return "Real(f16_to_float(float_to_f16(float(" + a + "))))";
-    case Kind::cos: return "Real(cosine_of(double(" + a + ")))";
-    case Kind::sin: return "Real(sine_of(double(" + a + ")))";
-    case Kind::add: return a + " + " + b;
-    case Kind::sub: return a + " - " + b;
-    case Kind::mul: return a + " * " + b;
-    case Kind::div: return a + " / " + b;
-    case Kind::max: return "larger(" + a + ", " + b + ")";
-    case Kind::min: return "smaller(" + a + ", " + b + ")";
-    case Kind::less: return a + " < " + b + " ? Real(1) : Real(0)";
-    case Kind::less_equal: return a + " <= " + b + " ? Real(1) : Real(0)";
-    case Kind::equal: return a + " == " + b + " ? Real(1) : Real(0)";
-    case Kind::select: return a + " != Real(0) ? " + b + " : " + c;
-    default: RIDGELINE_CHECK(false, "no primitive");
-  }
-}
 
 // What is the same in all loops: their parameters, loads and stores of groups.
 constexpr std::string_view kCommon = R"text(
@@ -219,24 +153,11 @@ extern "C" void KERNEL(const unsigned* grid, const unsigned*, unsigned, const vo
 #endif
 )text";
 
-// For texts that g++ compiles: the effect of NVRTC's -ftz=true.
-constexpr std::string_view kFlush = R"text(
-#if !defined(__CUDACC__)
-class FlushedDenormals {
- public:
-  FlushedDenormals() : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(saved_ | 0x8040u); }
-  ~FlushedDenormals() { __builtin_ia32_ldmxcsr(saved_); }
-
- private:
-  u32 saved_;
-};
-#endif
-)text";
-
 class Writer {
  public:
-  Writer(const Expression& expression, LoopText& loop)
-      : expression_(expression), loop_(loop), values_(expression.terms.size()), scalar_(expression.terms.size()) {}
+  Writer(const Expression& expression, LoopText& loop) : expression_(expression), loop_(loop) {
+    for (std::size_t i = 0; i < loop.operands.size(); ++i) operands_.push_back(term_operand(loop.operands[i], i));
+  }
 
   void write() {
     parameters();
@@ -245,8 +166,9 @@ class Writer {
     line("  const int count = left < kEach ? static_cast<int>(left) : kEach;");
     line("  const bool wide = p.wide != 0;");
     for (std::size_t i = 0; i < loop_.operands.size(); ++i) load(i);
-    for (std::size_t t = 0; t < expression_.terms.size(); ++t) term(t);
-    for (std::size_t r = 0; r < loop_.results.size(); ++r) result(r);
+    TermWriter terms(expression_, operands_, loop_.arithmetic);
+    out_ += terms.statements();
+    for (std::size_t r = 0; r < loop_.results.size(); ++r) result(r, terms.result(r));
     line("  (void)tensor, (void)count, (void)wide, (void)sums;");
     line("}}");
     const std::string body =
@@ -255,7 +177,8 @@ class Writer {
             "constexpr u32 kTensors = {};\n}}\n",
             loop_.arithmetic == Arithmetic::f64 ? "double" : "float", loop_.each, kLoopThreads,
             std::max(loop_.sum_count, 1), loop_.tensors) +
-        std::string(kCommon) + std::string(kFlush) + out_ + std::string(loop_.sum_count > 0 ? kSumRun : kPlainRun);
+        std::string(kCommon) + std::string(flush_text()) + out_ +
+        std::string(loop_.sum_count > 0 ? kSumRun : kPlainRun);
     std::string text = std::string(numbers_text()) + body;
     loop_.name = "loop_" + Sha256().update(text).hex().substr(0, 16);
     for (std::size_t at = text.find("KERNEL("); at != std::string::npos; at = text.find("KERNEL(", at))
@@ -268,11 +191,6 @@ class Writer {
   void line(fmt::format_string<Args...> format, Args&&... args) {
     out_ += fmt::format(format, std::forward<Args>(args)...) + "\n";
   }
-  // A line for each element of the group.
-  void each(const std::string& statement) {
-    line("  RIDGELINE_UNROLL\n  for (int e = 0; e < kEach; ++e) {}", statement);
-  }
-
   // In the order of LoopParameters (parameters.h).
   void parameters() {
     line("struct Parameters {{");
@@ -311,88 +229,53 @@ class Writer {
         return;
       case LoopAccess::scattered:
         line("  {} g{}[kEach];", type, i);
-        each(fmt::format(
+        out_ += TermWriter::each(fmt::format(
             "g{}[e] = e < count ? p.x{}[offset_of(p.axes{}, static_cast<u32>(element) + static_cast<u32>(e))] : {}(0);",
             i, i, i, type));
         return;
     }
   }
 
-  // The value of a term in the statement for element e.
-  std::string value(std::int32_t t) const {
-    if (t < 0) return "";
-    return values_[static_cast<std::size_t>(t)];
-  }
-  bool is_scalar(std::int32_t t) const { return scalar_[static_cast<std::size_t>(t)]; }
-
-  void term(std::size_t index) {
-    const Term& t = expression_.terms[index];
-    const std::string name = fmt::format("t{}", index);
-    if (t.kind == Kind::operand) {
-      const auto i = static_cast<std::size_t>(t.operand);
-      const LoopAccess& o = loop_.operands[i];
-      if (o.kind == LoopAccess::step) return;  // read where numbers are drawn
-      const bool one = o.kind == LoopAccess::scalar || o.kind == LoopAccess::repeated;
-      scalar_[index] = one;
-      if (one) {
-        line("  const Real {} = {};", name, loaded(o.type, fmt::format("g{}", i)));
-      } else {
-        line("  Real {}[kEach];", name);
-        each(fmt::format("{}[e] = {};", name, loaded(o.type, fmt::format("g{}[e]", i))));
-      }
-    } else if (t.kind == Kind::constant) {
-      scalar_[index] = true;
-      line("  const Real {} = {};", name, constant(t.value, loop_.arithmetic));
-    } else if (t.kind == Kind::random_uniform) {
-      const std::int32_t step = expression_.terms[static_cast<std::size_t>(t.a)].operand;
-      const LoopAccess& o = loop_.operands[static_cast<std::size_t>(step)];
-      line("  Real {}[kEach];", name);
-      line("  {{");
-      const bool whole =
-          o.type == DType::i64 || o.type == DType::i32 || o.type == DType::u8 || o.type == DType::boolean;
-      line("    const u64 step = static_cast<u64>(static_cast<i64>({}));",
-           whole ? fmt::format("g{}", step) : "double(" + loaded(o.type, fmt::format("g{}", step)) + ")");
-      line("    RIDGELINE_UNROLL\n    for (int e = 0; e < kEach; e += 4) {{");
-      line("      const Words words = philox({:#x}ull, step, static_cast<u64>(element + e) / 4);", t.key);
-      line("      RIDGELINE_UNROLL\n      for (int k = 0; k < 4; ++k) {}[e + k] = Real(uniform_of(words.w[k]));", name);
-      line("    }}\n  }}");
-    } else {
-      const std::int32_t arguments[] = {t.a, t.b, t.c};
-      bool all = true;
-      for (int k = 0; k < loop::arity(t.kind); ++k) all = all && is_scalar(arguments[k]);
-      scalar_[index] = all;
-      const std::string expression = primitive(t.kind, value(t.a), value(t.b), value(t.c));
-      if (all) {
-        line("  const Real {} = {};", name, expression);
-      } else {
-        line("  Real {}[kEach];", name);
-        each(fmt::format("{}[e] = {};", name, expression));
-      }
-    }
-    values_[index] = scalar_[index] ? name : name + "[e]";
+  static TermOperand term_operand(const LoopAccess& o, std::size_t i) {
+    const bool step = o.kind == LoopAccess::step;
+    const bool one = step || o.kind == LoopAccess::scalar || o.kind == LoopAccess::repeated;
+    return {fmt::format("g{}{}", i, one ? "" : "[e]"), o.type, one, step};
   }
 
-  void result(std::size_t r) {
-    const std::string of = value(expression_.results[r].term);
+  void result(std::size_t r, const std::string& of) {
     if (loop_.sums[r] >= 0) {
-      each(fmt::format("sums[{}] += e < count ? double({}) : 0.0;", loop_.sums[r], of));
+      out_ += TermWriter::each(fmt::format("sums[{}] += e < count ? double({}) : 0.0;", loop_.sums[r], of));
       return;
     }
     line("  {{");
     line("    {} group[kEach];", storage_of(loop_.results[r]));
-    each("  group[e] = " + stored(loop_.results[r], of) + ";");
+    out_ += TermWriter::each("  group[e] = " + stored(loop_.results[r], of) + ";");
     line("    store_group(group, count, wide, p.y{}[tensor] + element);", r);
     line("  }}");
   }
 
   const Expression& expression_;
   LoopText& loop_;
+  std::vector<TermOperand> operands_;
   std::string out_;
-  std::vector<std::string> values_;  // by term
-  std::vector<bool> scalar_;         // by term: one value for all elements of a group
 };
 
 }  // namespace
+
+std::string_view flush_text() {
+  return R"text(
+#if !defined(__CUDACC__)
+class FlushedDenormals {
+ public:
+  FlushedDenormals() : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(saved_ | 0x8040u); }
+  ~FlushedDenormals() { __builtin_ia32_ldmxcsr(saved_); }
+
+ private:
+  u32 saved_;
+};
+#endif
+)text";
+}
 
 std::variant<LoopText, Refusal> loop_text(const Expression& given, Arithmetic arithmetic, const Shape& shape,
                                           std::span<const ValueType> operands, std::span<const DType> results,

@@ -28,6 +28,10 @@ namespace ridgeline::cuda {
 
 // The text of kernels/numbers.h, with which every loop text begins.
 std::string_view numbers_text();
+// Of kernels/phases.h and matrix_tile.h, for texts that multiply.
+std::string_view tiles_text();
+// FlushedDenormals, in texts that g++ compiles: the effect of NVRTC's -ftz=true.
+std::string_view flush_text();
 
 inline constexpr std::size_t kLoopAxes = 6;
 inline constexpr int kLoopThreads = 256;

@@ -12,6 +12,7 @@ namespace ridgeline::cuda {
 std::span<const KernelEntry> convolution_entries();
 std::span<const KernelEntry> copy_entries();
 std::span<const KernelEntry> dense_entries();
+std::span<const KernelEntry> dense_update_entries();
 std::span<const KernelEntry> loop_entries();
 std::span<const KernelEntry> loss_entries();
 std::span<const KernelEntry> norm_entries();

@@ -1,6 +1,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/device/cuda/cuda_device.h"
 #include "ridgeline/device/cuda/loop/kernel.h"
+#include "ridgeline/device/cuda/table/defined_kernel.h"
 #include "ridgeline/device/cuda/table/entries.h"
 #include "ridgeline/device/cuda/table/launched_kernel.h"
 #include "ridgeline/graph/loop/text.h"
@@ -10,19 +11,13 @@
 namespace ridgeline::cuda {
 namespace {
 
-std::vector<ValueType> types_of(const std::vector<KernelOperand>& operands) {
-  std::vector<ValueType> types;
-  for (const KernelOperand& operand : operands) types.push_back(operand.type);
-  return types;
-}
-
 // The kernel of a loop on a card: compiled when the device is first asked for its text.
 class LoopLaunch final : public Kernel {
  public:
   LoopLaunch(const KernelRequest& request, LoopText text, const Shape& shape)
       : node_(request.node.name),
         loop_(std::move(text), shape),
-        function_(static_cast<CudaDevice&>(*request.device).loop_function(loop_.text())) {
+        function_(static_cast<CudaDevice&>(*request.device).loop_function(loop_.text().name, loop_.text().text)) {
     name = "cuda loop";
     scratch_bytes = loop_.scratch_bytes();
     in_place = loop_.in_place();
@@ -51,7 +46,7 @@ class GroupLaunch final : public Kernel {
   GroupLaunch(const KernelRequest& request, const UpdateGroup& group, LoopText text, const Shape& shape)
       : node_(request.node.name),
         loop_(std::move(text), shape),
-        function_(static_cast<CudaDevice&>(*request.device).loop_function(loop_.text())) {
+        function_(static_cast<CudaDevice&>(*request.device).loop_function(loop_.text().name, loop_.text().text)) {
     name = kName;
     in_place.assign(request.outputs.size(), -1);
     const std::vector<int> over = loop_.in_place();
@@ -91,41 +86,6 @@ class GroupLaunch final : public Kernel {
   std::vector<Part> parts_;
 };
 
-// The same where there is no card: the op's definition, whose bits the text has (its tests compare them).
-class DefinedLoop final : public Kernel {
- public:
-  explicit DefinedLoop(const KernelRequest& request, std::string_view of = "cuda loop")
-      : node_(request.node), inputs_(types_of(request.inputs)), outputs_(types_of(request.outputs)) {
-    name = std::string(of) + " by its definition";
-    for (std::size_t r = 0; r < outputs_.size(); ++r)
-      in_place.push_back(r < inputs_.size() && inputs_[r] == outputs_[r] ? static_cast<int>(r) : -1);
-  }
-  void run(const KernelArguments& a) override {
-    LibraryCall call{.name = node_.name};
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      call.touches.push_back({reinterpret_cast<DeviceAddress>(a.inputs[i]), inputs_[i].bytes(), Touch::reads});
-    for (std::size_t r = 0; r < outputs_.size(); ++r)
-      call.touches.push_back({reinterpret_cast<DeviceAddress>(a.outputs[r]), outputs_[r].bytes(), Touch::writes});
-    call.host = [this](std::span<void* const> addresses) { compute(addresses); };
-    static_cast<DeviceStream&>(*a.stream).driver_stream().library_call(call);
-  }
-
- private:
-  void compute(std::span<void* const> addresses) const {
-    std::vector<Tensor> inputs;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      inputs.emplace_back(inputs_[i].dtype, inputs_[i].shape);
-      std::memcpy(inputs.back().raw(), addresses[i], inputs.back().byte_size());
-    }
-    const std::vector<Tensor> results = run_reference(op_def(node_.op), inputs, node_.attributes, node_.name);
-    for (std::size_t r = 0; r < results.size(); ++r)
-      std::memcpy(addresses[inputs_.size() + r], results[r].raw(), results[r].byte_size());
-  }
-
-  Node node_;
-  std::vector<ValueType> inputs_, outputs_;
-};
-
 KernelChoice make_loop(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
   const OpDef& def = request.def;
@@ -138,7 +98,7 @@ KernelChoice make_loop(const KernelRequest& request) {
   auto made = loop_text(expression, arithmetic_of(def, instance, outputs), shape, inputs, results);
   if (auto* refusal = std::get_if<Refusal>(&made)) return std::move(*refusal);
   if (static_cast<CudaDevice&>(*request.device).context().driver().recording())
-    return std::make_unique<DefinedLoop>(request);
+    return std::make_unique<DefinedKernel>(request, "cuda loop");
   try {
     return std::make_unique<LoopLaunch>(request, std::get<LoopText>(std::move(made)), shape);
   } catch (const Error& error) {  // no NVRTC
@@ -168,7 +128,7 @@ KernelChoice make_update_group(const KernelRequest& request) {
       loop_text(loop.expression(attributes), arithmetic_of(loop, instance, outputs), any, inputs, results, room);
   if (auto* refusal = std::get_if<Refusal>(&made)) return std::move(*refusal);
   if (static_cast<CudaDevice&>(*request.device).context().driver().recording())
-    return std::make_unique<DefinedLoop>(request, GroupLaunch::kName);
+    return std::make_unique<DefinedKernel>(request, GroupLaunch::kName);
   try {
     return std::make_unique<GroupLaunch>(request, group, std::get<LoopText>(std::move(made)), any);
   } catch (const Error& error) {  // no NVRTC

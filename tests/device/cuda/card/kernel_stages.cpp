@@ -5,6 +5,7 @@
 #include "ridgeline/device/cuda/driver/memory.h"
 #include "ridgeline/device/cuda/loop/cubins.h"
 #include "tests/device/cuda/card/stage.h"
+#include "tests/device/cuda/dense_updates.h"
 #include "tests/device/cuda/kernel_cases.h"
 #include "tests/device/cuda/loop_texts.h"
 
@@ -15,10 +16,19 @@ using testing::HostRunner;
 using testing::KernelCase;
 using testing::KernelRate;
 
-// Launches of kernels on the card; loops from modules of their own.
+// Launches of kernels on the card; texts from modules of their own.
 class CardRunner final : public testing::KernelRunner {
  public:
-  explicit CardRunner(Card& card, Module* module = nullptr) : card_(card), module_(module) {}
+  explicit CardRunner(Card& card) : card_(card) {}
+
+  void compile(const std::string& name, const std::string& text) override {
+    const std::string architecture = card_.context->info().compute_capability >= 90 ? "sm_90a" : "sm_80";
+    const auto begin = std::chrono::steady_clock::now();
+    const auto cubin = cubin_of(name, text, architecture, "");
+    compiling_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    modules_[name] = std::make_unique<Module>(card_.context, name, cubin);
+  }
+  double compiling() const { return compiling_; }
 
   void* upload(const void* data, std::size_t bytes) override {
     memory_.push_back(std::make_unique<Memory>(card_.context, bytes + 256, "operands of a kernel"));
@@ -29,14 +39,15 @@ class CardRunner final : public testing::KernelRunner {
 
   void launch(const KernelLaunch& launch) override {
     const std::string symbol(launch.kernel.symbol);
-    const bool loop = module_ != nullptr && launch.kernel.host == nullptr;
-    card_.stream.launch({.name = launch.kernel.symbol,
-                         .function = loop ? module_->function(symbol) : card_.kernels.function(symbol),
-                         .grid = {launch.blocks.x, launch.blocks.y, launch.blocks.z},
-                         .block = {launch.kernel.threads},
-                         .parameters = launch.parameters,
-                         .parameter_bytes = launch.kernel.parameter_bytes,
-                         .pointers = launch.pointers});
+    const auto own = modules_.find(symbol);
+    card_.stream.launch(
+        {.name = launch.kernel.symbol,
+         .function = own != modules_.end() ? own->second->function(symbol) : card_.kernels.function(symbol),
+         .grid = {launch.blocks.x, launch.blocks.y, launch.blocks.z},
+         .block = {launch.kernel.threads},
+         .parameters = launch.parameters,
+         .parameter_bytes = launch.kernel.parameter_bytes,
+         .pointers = launch.pointers});
   }
 
   std::vector<std::byte> download(const void* address, std::size_t bytes) override {
@@ -48,7 +59,8 @@ class CardRunner final : public testing::KernelRunner {
 
  private:
   Card& card_;
-  Module* module_;
+  std::map<std::string, std::unique_ptr<Module>> modules_;
+  double compiling_ = 0;
   std::vector<std::unique_ptr<Memory>> memory_;
 };
 
@@ -108,18 +120,14 @@ void check_kernels(Card& card) {
 // Random loops, compiled for this card: the bits of the reference.
 void check_loops(Card& card) {
   if (card.context->driver().recording()) return card.report.line("the recording driver takes no cubins");
-  const int capability = card.context->info().compute_capability;
-  const std::string architecture = capability >= 90 ? "sm_90a" : "sm_80";
   int equal = 0;
   double compiling = 0;
   for (unsigned seed = 0; seed < 60 && card.left() > 3; ++seed, ++equal) {
     const testing::LoopCase c = testing::random_loop(seed);
     const auto kernel = testing::kernel_of(c);
-    const auto begin = std::chrono::steady_clock::now();
-    const auto cubin = cubin_of(kernel->text().name, kernel->text().text, architecture, "");
-    compiling += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    Module module(card.context, kernel->text().name, cubin);
-    CardRunner runner(card, &module);
+    CardRunner runner(card);
+    runner.compile(kernel->text().name, kernel->text().text);
+    compiling += runner.compiling();
     std::vector<void*> in, out;
     for (const Tensor& t : c.operands) in.push_back(runner.upload(t.raw(), t.byte_size()));
     for (const ValueType& r : c.results) {
@@ -140,6 +148,59 @@ void check_loops(Card& card) {
   }
   card.report.line(fmt::format("{} random loops with the reference's bits, compiled in {:.0f} ms each", equal,
                                1e3 * compiling / std::max(equal, 1)));
+}
+
+namespace {
+
+// The results of an update on the card.
+std::vector<Tensor> updated(CardRunner& runner, const UpdateKernel& kernel, const testing::NodeProblem& problem) {
+  std::vector<void*> in, out;
+  for (const Tensor& t : problem.inputs) in.push_back(runner.upload(t.raw(), t.byte_size()));
+  for (const ValueType& type : problem.outputs) {
+    const Tensor noise = testing::noise(type.dtype, type.shape);
+    out.push_back(runner.upload(noise.raw(), noise.byte_size()));
+  }
+  const std::vector<int> over = kernel.in_place();
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    if (over[r] >= 0) out[r] = in[static_cast<std::size_t>(over[r])];
+  }
+  const auto room = testing::scratch(kernel.scratch_bytes());
+  void* const scratch = runner.upload(room.data(), room.size());
+  kernel.give([&](const KernelLaunch& launch) { runner.launch(launch); }, in.data(), out.data(), scratch);
+  std::vector<Tensor> results;
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    results.emplace_back(problem.outputs[r].dtype, problem.outputs[r].shape);
+    const auto bytes = runner.download(out[r], results.back().byte_size());
+    std::memcpy(results.back().raw(), bytes.data(), bytes.size());
+  }
+  return results;
+}
+
+}  // namespace
+
+// Random updates of dense weights, compiled for this card: the bits of the reference where sums are exact, else within
+// the band of tensor cores; the same bits again.
+void check_dense_updates(Card& card) {
+  if (card.context->driver().recording()) return card.report.line("the recording driver takes no cubins");
+  int exact = 0, in_band = 0;
+  double compiling = 0;
+  for (unsigned seed = 0; seed < 60 && card.left() > 3; ++seed) {
+    const testing::UpdateCase c = testing::random_update(seed);
+    const auto kernel = testing::kernel_of(c.problem);
+    CardRunner runner(card);
+    runner.compile(kernel->text().name, kernel->text().text);
+    compiling += runner.compiling();
+    const auto got = updated(runner, *kernel, c.problem), again = updated(runner, *kernel, c.problem);
+    std::string wrong = testing::unlike_reference(c, got);
+    for (std::size_t r = 0; r < got.size() && wrong.empty(); ++r) {
+      wrong = testing::unequal_bits(again[r], got[r]);
+      if (!wrong.empty()) wrong = fmt::format("result {} a second time, {}", r, wrong);
+    }
+    if (!wrong.empty()) throw Error(fmt::format("update {}: {} ({})", seed, wrong, testing::text_of(c)));
+    ++(c.exact ? exact : in_band);
+  }
+  card.report.line(fmt::format("{} dense updates with the reference's bits, {} in the band, compiled in {:.0f} ms each",
+                               exact, in_band, 1e3 * compiling / std::max(exact + in_band, 1)));
 }
 
 // GB/s of each kernel beside the rate of a copy.

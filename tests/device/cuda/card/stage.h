@@ -71,6 +71,7 @@ void break_the_context(Card& card);
 // Of kernel_stages.cpp.
 void check_kernels(Card& card);
 void check_loops(Card& card);
+void check_dense_updates(Card& card);
 void measure_kernels(Card& card);
 
 }  // namespace ridgeline::cuda::check

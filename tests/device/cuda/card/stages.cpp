@@ -8,6 +8,8 @@ std::span<const Stage> stages() {
       {"libraries", "where NVIDIA's libraries are", 10, look_for_libraries},
       {"kernels", "every kernel of ours on random operands beside its host version", 45, check_kernels},
       {"loops", "random loops, compiled for this card, beside the reference, bit by bit", 30, check_loops},
+      {"dense_updates", "random updates of dense weights with their gradient, beside the reference", 40,
+       check_dense_updates},
       {"ops", "every entry of the table of kernels beside the references, in f32, bf16 and f16", 20, check_ops},
       {"graphs", "200 random training steps beside the references; the same bits again", 45, check_graphs},
       {"ranks", "NCCL on this card alone, and exchanges between all cards beside the CPU's", 40, check_ranks},
