@@ -53,12 +53,15 @@ PlannedUpdates planned(GroupedStep& step, const std::vector<std::string>& disabl
   return of;
 }
 
-// Gradients live longer, but the peak is at the turn from forward to backward: gaps of the arena may differ.
+// Gradients live longer, but the peak is at the turn from forward to backward, or, in AlexNet, the gradient of the
+// largest dense weights: gaps of the arena may differ. Without that gradient the arena is smaller in any case.
 TEST(CudaGroupedUpdates, TakeFewLaunchesAndHardlyMoreMemory) {
   add_recording_device();
   for (const char* model : {"mobilenet_v2", "resnet18", "resnet50", "alexnet_torchvision"}) {
     GroupedStep step(model, 32, 224);
-    const PlannedUpdates grouped = planned(step, {}), apart = planned(step, {"group_updates"});
+    const char* const dense = "fuse_dense_update";
+    const PlannedUpdates grouped = planned(step, {dense}), apart = planned(step, {dense, "group_updates"});
+    EXPECT_LE(planned(step, {}).arena, grouped.arena) << model;
     EXPECT_LE(grouped.arena, apart.arena + apart.arena / 1000) << model;
     EXPECT_EQ(grouped.copies, apart.copies) << model << ": 16-bit copies are written by the same launches";
     EXPECT_LT(grouped.updates, apart.updates) << model;
