@@ -24,6 +24,7 @@ from ._run import Batch, Iterator, Replayer, Sample, replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import ColorJitter, Normalize, RandomCrop  # made of the tables below
     from ._types import *  # noqa: F403
 
 _no_tokens = _core.Tokens()
@@ -49,45 +50,45 @@ _names = _generated.define(_core, globals())
 def RandomColorAdjust(brightness: float | Sequence[float] = (), contrast: float | Sequence[float] = (),
                       saturation: float | Sequence[float] = (), hue: float | Sequence[float] = ()) -> Transform:
     """MindData's name for ColorJitter."""
-    return ColorJitter(brightness, contrast, saturation, hue)  # noqa: F821
+    return ColorJitter(brightness, contrast, saturation, hue)
 
 
 def RandomBrightness(brightness: float | Sequence[float]) -> Transform:
     """Brightness by a random factor: ColorJitter with one step."""
-    return ColorJitter(brightness=brightness)  # noqa: F821
+    return ColorJitter(brightness=brightness)
 
 
 def RandomContrast(contrast: float | Sequence[float]) -> Transform:
     """Contrast by a random factor: ColorJitter with one step."""
-    return ColorJitter(contrast=contrast)  # noqa: F821
+    return ColorJitter(contrast=contrast)
 
 
 def RandomSaturation(saturation: float | Sequence[float]) -> Transform:
     """Saturation by a random factor: ColorJitter with one step."""
-    return ColorJitter(saturation=saturation)  # noqa: F821
+    return ColorJitter(saturation=saturation)
 
 
 def RandomHue(hue: float | Sequence[float]) -> Transform:
     """Hue by a random share of the circle: ColorJitter with one step."""
-    return ColorJitter(hue=hue)  # noqa: F821
+    return ColorJitter(hue=hue)
 
 
 def RandomCropWithPadding(size: int | Sequence[int], padding: int) -> Transform:
     """A random window after adding `padding` zero pixels on all sides."""
-    return RandomCrop(size, padding)  # noqa: F821
+    return RandomCrop(size, padding)
 
 
 def NormalizeWith(mean: Sequence[float], std: Sequence[float]) -> Transform:
     """The same as Normalize."""
-    return Normalize(mean, std)  # noqa: F821
+    return Normalize(mean, std)
 
 
 def _imagenet():
     """Normalize with the usual means and deviations of ImageNet."""
-    return Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # noqa: F821
+    return Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 
-Normalize.imagenet = _imagenet  # noqa: F821
+Normalize.imagenet = _imagenet
 
 
 def found_data(dir: str | os.PathLike[str]) -> dict[str, Any]:

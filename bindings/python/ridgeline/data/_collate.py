@@ -147,9 +147,7 @@ def _node_of(value, path, options, call, found):
     if isinstance(value, Picture):
         if path in options.as_list:
             found.add(path)
-        node = Pictures(path)
-        node.column = value.column
-        return node
+        return Pictures(path, value.column)
     if path in options.known:
         found.add(path)
         if path in options.pad:

@@ -387,8 +387,10 @@ class DataLoader:
         self._go_to(state)
         self._open = True
 
-    def _go_to(self, state):
-        self._state = self._work.go_to(state)
+    def _go_to(self, state: State | None) -> State:
+        now: State = self._work.go_to(state)
+        self._state = now
+        return now
 
     def set_epoch(self, epoch: int) -> None:
         """The epoch that the next `for` runs: of the order and of all random draws. A restored position in the middle
@@ -399,10 +401,8 @@ class DataLoader:
         self._state = {**state, "epoch": epoch, "delivered": 0}
         self._loaded = True
 
-    def _position(self):
-        if self._state is None:
-            self._go_to(None)
-        return self._state
+    def _position(self) -> State:
+        return self._go_to(None) if self._state is None else self._state
 
     # ---- state
 

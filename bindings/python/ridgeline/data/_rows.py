@@ -9,8 +9,13 @@ import time
 
 from .._core import ArgumentError, RunError
 from ._made import CollateError, Generators, Maker
-from ._run import Iterator
+from ._run import Iterator, following
 from ._workers import Pool, raised_by
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
 
 
 class GraphOrder:
@@ -18,22 +23,27 @@ class GraphOrder:
 
     def __init__(self, graph, alone, seed):
         self.graph, self._alone, self._seed = graph, alone, seed
-        self._iterator = None
+        self._iterator: Iterator | None = None
 
     def __len__(self):
         return len(self.graph)
 
-    def go_to(self, state):
+    def _opened(self, start=None):
         if self._iterator is None:  # without threads: it only counts
-            self._iterator = Iterator(self.graph, start=state, epochs=-1, pull=True, seed=self._seed)
-        elif state is not None and self._iterator.state() != state:
-            self._iterator.restore(state)
-        return self._iterator.state()
+            self._iterator = Iterator(self.graph, start=start, epochs=-1, pull=True, seed=self._seed)
+        return self._iterator
+
+    def go_to(self, state):
+        iterator = self._opened(state)
+        if state is not None and iterator.state() != state:
+            iterator.restore(state)
+        return iterator.state()
 
     def batches(self, epoch, delivered):
         """(indices, the state after them) to the end of the epoch."""
+        iterator = self._opened()
         while True:
-            batch = self._iterator.next()
+            batch = following(iterator)
             indices = batch["index"].tolist()
             yield (indices[0] if self._alone else indices), batch.state_after()
             if batch.last_of_epoch:
@@ -52,7 +62,7 @@ class OwnOrder:
     stream's, own matter.
     """
 
-    def __init__(self, kind, seed, sampler=None, batch_size=None, drop_last=False, length=None, usual_seed=0):
+    def __init__(self, kind, seed, sampler: Any = None, batch_size=None, drop_last=False, length=None, usual_seed=0):
         self._kind, self._sampler, self._batch_size, self._drop_last = kind, sampler, batch_size, drop_last
         self._length, self._seed = length, seed
         self._state = {"schema": "ridgeline.order", "version": 1, "order": kind, "epoch": 0, "delivered": 0,

@@ -254,6 +254,14 @@ def at_epoch(dataset, epoch, **options):
     return Iterator(dataset, start=start, **options)
 
 
+def following(iterator, timeout=0):
+    """The next batch of a run without an end."""
+    batch = iterator.next(timeout)
+    if batch is None:
+        raise _core.RunError("[iterator] the run has ended")
+    return batch
+
+
 class Sample:
     """One row outside any run: `columns` {name: array or bytes}, `record` of the source, `origin` in words."""
 

@@ -23,6 +23,10 @@ from ._made import CollateError, Maker, bad_of, reopen_files, seed_all, sendable
 from ._shared import Received, Slabs, pack
 from ._worker_info import tell
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
+
 _WATCH = 5.0  # seconds after which a worker without work looks whether its parent is there
 _PATIENCE = 5.0  # seconds in which workers may end by themselves
 
@@ -46,7 +50,7 @@ class _Worker:
         self.connection, self.number = connection, number
         self.slabs = Slabs()
         self.tasks = collections.deque()
-        self.slab = None
+        self.slab: Any = None  # that the batch at work lies in
         self.maker = Maker(recipe, worker=number, memory=lambda size: self.slab.memory(size))
         self.maker.check = self._look
         self.parent = os.getppid()

@@ -73,12 +73,14 @@ class Progress(Callback):
         self._display: Any = None
 
     def begin(self, run: Run) -> None:
-        self._shows = run.model._core.rank == 0
+        model: Any = run.model
+        self._shows = model._core.rank == 0
         self._out = self._file or sys.stderr
         self._moves = self._file is None and _notebook() is not None or getattr(self._out, "isatty", bool)()
         self._since, self._from = time.monotonic(), run.step
-        if self._shows and _notebook() is not None and self._file is None:
-            self._display = _notebook().display({"text/plain": ""}, raw=True, display_id=True)
+        notebook = _notebook()
+        if self._shows and notebook is not None and self._file is None:
+            self._display = notebook.display({"text/plain": ""}, raw=True, display_id=True)
 
     def next_stop(self, step: int) -> int | None:
         """So that a line that moves is drawn every `seconds`."""
