@@ -14,6 +14,8 @@ PyTorch users change one import: `from ridgeline.data import DataLoader`. Names 
 
 from __future__ import annotations
 
+import copyreg
+
 from .. import _core
 from .._core import ArgumentError, Error, InternalError, RunError, Transform, UnreachableError, passes_page, reference_page
 from . import _generated
@@ -43,6 +45,18 @@ def _transform(op, args, operations=()):
 
     return _core.make_transform(op, args, _flat([operations]), _no_tokens)
 
+
+def _same_transform(op, args, operations):
+    return _core.make_transform(op, args, operations, _no_tokens)
+
+
+def _reduced(transform):
+    if transform.op == "function":
+        raise TypeError("a Function cannot be pickled: its Python code would be lost")
+    return _same_transform, (transform.op, transform.args, transform.operations)
+
+
+copyreg.pickle(Transform, _reduced)  # type: ignore[arg-type]
 
 _names = _generated.define(_core, globals())
 

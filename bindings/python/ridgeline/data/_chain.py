@@ -119,6 +119,14 @@ class Chain:
 
     _ToImage = _PILToTensor
 
+    def _ImageClassification(self, step):
+        """What torchvision's weights bring: Resize, CenterCrop, ToTensor and Normalize in one."""
+        from torchvision import transforms as v1
+
+        for inner in (v1.Resize(step.resize_size, step.interpolation, antialias=step.antialias),
+                      v1.CenterCrop(step.crop_size), v1.ToTensor(), v1.Normalize(step.mean, step.std)):
+            self.add(inner)
+
     def _ToPureTensor(self, step):
         pass
 

@@ -35,6 +35,10 @@ class Engine:
             iterator.restore(state)
         return iterator.state()
 
+    def forget(self):
+        """In a process that was forked: the run is the other one's."""
+        self.iterator = None
+
     def batches(self, state, timeout):
         """(value, the state after it, whether it is the epoch's last)."""
         iterator = self._opened()
@@ -79,6 +83,9 @@ class OwnEngine:
 
     def go_to(self, state):
         return self._order.go_to(state)
+
+    def forget(self):
+        self.iterator = None
 
     def batches(self, state, timeout):
         epoch = state["epoch"]

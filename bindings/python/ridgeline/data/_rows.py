@@ -39,6 +39,9 @@ class GraphOrder:
             iterator.restore(state)
         return iterator.state()
 
+    def forget(self):
+        self._iterator = None
+
     def batches(self, epoch, delivered):
         """(indices, the state after them) to the end of the epoch."""
         iterator = self._opened()
@@ -66,7 +69,7 @@ class OwnOrder:
         self._kind, self._sampler, self._batch_size, self._drop_last = kind, sampler, batch_size, drop_last
         self._length, self._seed = length, seed
         self._state = {"schema": "ridgeline.order", "version": 1, "order": kind, "epoch": 0, "delivered": 0,
-                       "seed": usual_seed if seed is None else seed}
+                       "seed": usual_seed if seed is None else seed, "batch_size": batch_size}
 
     def __len__(self):
         if self._length is not None:
@@ -82,12 +85,19 @@ class OwnOrder:
                 if state.get(key) != self._state[key]:
                     raise ArgumentError(f"the state belongs to another loader: its {key} is {state.get(key)!r}, this "
                                         f"loader's {self._state[key]!r}")
+            saved = state.get("batch_size", self._batch_size)  # one that was saved without it is trusted
+            if saved != self._batch_size:
+                raise ArgumentError(f"the state counts batches of {saved}, this loader's have {self._batch_size}: give it "
+                                    f"batch_size={saved}")
             if self._seed is not None and state["seed"] != self._seed:
                 raise ArgumentError(f"the state has the seed {state['seed']}, this loader was given {self._seed}")
             if state["epoch"] != self._state["epoch"] and hasattr(self._sampler, "set_epoch"):
                 self._sampler.set_epoch(state["epoch"])
-            self._state = dict(state)
+            self._state = {**state, "batch_size": self._batch_size}
         return dict(self._state)
+
+    def forget(self):
+        pass
 
     def batches(self, epoch, delivered):
         given = [] if self._kind == "stream" else iter(self._sampler)
@@ -155,6 +165,11 @@ class Rows:
     def go_to(self, state):
         return self._order.go_to(state)
 
+    def forget(self):
+        """In a process that was forked: what runs is the other one's."""
+        self._order.forget()
+        self._by.forget()
+
     def batches(self, state, timeout):
         """(value, the state after it, whether it is known to be the epoch's last)."""
         epoch, delivered = state["epoch"], state["delivered"]
@@ -207,6 +222,8 @@ class Here:
     def close(self):
         self._maker.begin()
 
+    forget = close
+
 
 class Processes:
     """Batches made by worker processes, delivered in order."""
@@ -220,6 +237,9 @@ class Processes:
         if self.pool is not None:
             self.pool.close()
             self.pool = None
+
+    def forget(self):
+        self.pool = None
 
     def epoch(self, order, epoch, delivered, timeout):
         """(value, bad samples, state after it) of the rest of the epoch, which is (seed, epoch)."""

@@ -34,6 +34,10 @@ class Batch:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._core
 
+    def __iter__(self) -> Generator[str, None, None]:
+        """Names of the columns, as of a dict."""
+        yield from self.keys()
+
     def keys(self) -> list[str]:
         """Names of the columns."""
         return self._core.keys()

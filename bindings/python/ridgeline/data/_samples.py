@@ -356,8 +356,7 @@ def places_of_pictures(first, image, label) -> list[tuple[Any, ...]]:
     if isinstance(first, dict):
         if "image" in first:
             return [("image",)]
-        raise ArgumentError(f"name the keys of image and label with image= and label=, among "
-                            f"{', '.join(map(str, first))}")
+        raise ArgumentError(f"name the key of the picture with image=, among {', '.join(map(str, first))}")
     if isinstance(first, (tuple, list)):
         if len(first) == 2 and not hasattr(first, "_fields"):
             if label is not None and _place(first, label, "label") == 0:
@@ -445,7 +444,15 @@ def _image_value(value):
             f"an image must be bytes, a path, a PIL image or pixels uint8 [height, width, channels], not "
             f"{type(value).__name__} {pixels.dtype} {list(pixels.shape)}"
         )
+    if is_channels_first(pixels.shape):
+        raise TypeError(f"pixels are [height, width, channels], and these {type(value).__name__} uint8 "
+                        f"{list(pixels.shape)}: move the channels behind, or make it an Image of tv_tensors")
     return pixels[:, :, None] if pixels.ndim == 2 else pixels
+
+
+def is_channels_first(shape):
+    """Whether a shape can be none but [channels, height, width]."""
+    return len(shape) == 3 and shape[0] in (1, 3, 4) and shape[2] > 4
 
 
 # Modes of PIL images that become RGB without a loss of what a network is to see: transparency is left out, as the

@@ -32,6 +32,9 @@ class StreamEngine:
     def go_to(self, state):
         return self._order.go_to(state)
 
+    def forget(self):
+        self.iterator = None
+
     def batches(self, state, timeout):
         recipe, epoch = self._recipe, state["epoch"]
         window = _Window(Maker(recipe), recipe.batch_size)
