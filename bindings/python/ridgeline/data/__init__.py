@@ -63,37 +63,59 @@ _names = _generated.define(_core, globals())
 
 def RandomColorAdjust(brightness: float | Sequence[float] = (), contrast: float | Sequence[float] = (),
                       saturation: float | Sequence[float] = (), hue: float | Sequence[float] = ()) -> Transform:
-    """MindData's name for ColorJitter."""
+    """MindData's name for ColorJitter, whose arguments these are: of pixels u8 [height, width, channels].
+
+    brightness, contrast, saturation: a factor is drawn from [max(0, 1 - value), 1 + value], or from (low, high), 0 or more
+    hue: a share of the circle is drawn from [-value, value], 0 to 0.5, or from (low, high)
+    """
     return ColorJitter(brightness, contrast, saturation, hue)
 
 
 def RandomBrightness(brightness: float | Sequence[float]) -> Transform:
-    """Brightness by a random factor: ColorJitter with one step."""
+    """Brightness by a random factor: ColorJitter with one step.
+
+    brightness: the factor is drawn from [max(0, 1 - value), 1 + value], or from (low, high), 0 or more
+    """
     return ColorJitter(brightness=brightness)
 
 
 def RandomContrast(contrast: float | Sequence[float]) -> Transform:
-    """Contrast by a random factor: ColorJitter with one step."""
+    """Contrast by a random factor: ColorJitter with one step.
+
+    contrast: the factor is drawn from [max(0, 1 - value), 1 + value], or from (low, high), 0 or more
+    """
     return ColorJitter(contrast=contrast)
 
 
 def RandomSaturation(saturation: float | Sequence[float]) -> Transform:
-    """Saturation by a random factor: ColorJitter with one step."""
+    """Saturation by a random factor: ColorJitter with one step.
+
+    saturation: the factor is drawn from [max(0, 1 - value), 1 + value], or from (low, high), 0 or more
+    """
     return ColorJitter(saturation=saturation)
 
 
 def RandomHue(hue: float | Sequence[float]) -> Transform:
-    """Hue by a random share of the circle: ColorJitter with one step."""
+    """Hue by a random share of the circle: ColorJitter with one step.
+
+    hue: the share is drawn from [-value, value], 0 to 0.5, or from (low, high)
+    """
     return ColorJitter(hue=hue)
 
 
 def RandomCropWithPadding(size: int | Sequence[int], padding: int) -> Transform:
-    """A random window after adding `padding` zero pixels on all sides."""
+    """A random window after adding `padding` zero pixels on all sides.
+
+    size: [side] or [height, width] of the window, in pixels
+    """
     return RandomCrop(size, padding)
 
 
 def NormalizeWith(mean: Sequence[float], std: Sequence[float]) -> Transform:
-    """The same as Normalize."""
+    """The same as Normalize: u8 to f32 (v / 255 - mean) / std.
+
+    mean, std: of each channel, of values from 0 to 1; std above 0
+    """
     return Normalize(mean, std)
 
 

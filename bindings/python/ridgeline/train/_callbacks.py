@@ -73,6 +73,7 @@ class Progress(Callback):
         self._display: Any = None
 
     def begin(self, run: Run) -> None:
+        """Looks where to show it."""
         model: Any = run.model
         self._shows = model._core.rank == 0
         self._out = self._file or sys.stderr
@@ -96,10 +97,12 @@ class Progress(Callback):
             self._draw(run)
 
     def epoch_end(self, run: Run) -> None:
+        """Prints the line of the epoch, where no line moves."""
         if self._shows and not self._moves and run.has_outputs:
             print(self._line(run), file=self._out, flush=True)
 
     def end(self, run: Run) -> None:
+        """Leaves the line."""
         if self._shows and self._moves and self._display is None:
             print(file=self._out, flush=True)
 
