@@ -127,11 +127,11 @@ def no_data_set(dataset):
                          f"__getitem__ and __len__, or one with __iter__, not {what}{how}")
 
 
-def check_kind(dataset):
-    """An error for what has samples by no number, though it has __getitem__ and __len__."""
+def check_kind(dataset, by_keys):
+    """An error for what has samples by no number, though it has __getitem__ and __len__. by_keys: a sampler may give keys"""
     if isinstance(dataset, (type, types.FunctionType)):
         raise no_data_set(dataset)
-    if isinstance(dataset, dict) and dataset and 0 not in dataset:
+    if isinstance(dataset, dict) and dataset and 0 not in dataset and not by_keys:
         keys = ", ".join(repr(key) for key in list(dataset)[:4]) + (", ..." if len(dataset) > 4 else "")
         raise ArgumentError(f"the data set is a {type(dataset).__name__} with the keys {keys}: give the one of its values "
                             "that has samples by number, or data.InMemory(...) if they are columns of arrays")

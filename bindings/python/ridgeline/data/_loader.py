@@ -119,7 +119,7 @@ class DataLoader:
         _one_of("output", output, ("torch", "numpy"))
         _one_of("memory_format", memory_format, ("channels_last", "contiguous"))
         _one_of("bad_samples", bad_samples, ("raise", "skip", "replace"))
-        check_kind(dataset)
+        check_kind(dataset, sampler is not None or batch_sampler is not None)
         if num_workers < 0:
             raise ArgumentError(f"num_workers is {num_workers}, it must be 0 or more")
         if timeout < 0:
