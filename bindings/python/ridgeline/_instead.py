@@ -44,6 +44,9 @@ INSTEAD = {
     "ridgeline.data": {
         "ToTensor": "pictures stay u8 [H,W,C] until rl.data.Normalize makes f32 of them, or the model does",
         "PILToTensor": "pictures stay u8 [H,W,C] until rl.data.Normalize makes f32 of them, or the model does",
+        "WebDataset": "rl.data.Tar", "webdataset": "rl.data.Tar", "FakeData": "torchvision's, which rl.data.DataLoader takes",
+        "Lambda": "rl.data.Function", "Subset": "torch's, which rl.data.DataLoader takes; rl.data.Dataset.sample",
+        "Dataloader": "rl.data.DataLoader", "default_collate": "rl.data.DataLoader makes such batches by itself",
         "TensorDataset": "rl.data.InMemory", "random_split": "rl.data.Dataset.take, rl.data.Dataset.skip",
     },
     "Model": {

@@ -37,7 +37,7 @@ def sentence(text):
 
 
 def doc_of(f):
-    lines = [sentence(f.doc)]
+    lines = [f.doc if f.kind in ("op", "many") else sentence(f.doc)]  # ops: a formula, in which X is not x
     told = [f"{arg['name']}: {arg['doc']}" for arg in f.args if arg["doc"]]
     return "\n".join([*lines, "", *told] if told else lines)
 

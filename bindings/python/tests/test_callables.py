@@ -99,6 +99,21 @@ class Functions(Folder):
 
 
 class Rows(unittest.TestCase):
+    def test_types_are_named_as_numpy_does_too(self):
+        for f32, i64 in (("f32", "i64"), ("float32", "int64"), (np.float32, np.int64), (np.dtype("f4"), np.dtype("i8"))):
+            made = data.FromGenerator(lambda i: (i / 2, i), [("x", f32, ()), ("y", i64, ())], 4).batch(4)
+            self.assertEqual([(name, dtype) for name, dtype, _ in made.columns()][:2], [("x", "f32"), ("y", "i64")])
+            halved = data.InMemory({"image": np.ones((4, 2, 2, 3), np.uint8)}).map(data.Function(lambda x: x / 2, dtype=f32))
+            self.assertEqual(next(iter(halved.batch(4)))["image"].dtype, np.float32)
+
+    def test_columns_and_rows_of_other_forms_are_told_which_is_meant(self):
+        for columns in ({"x": "f32"}, ["x"], [("x", "f32")], [("x", "f32", 3)]):
+            with self.assertRaisesRegex(ridgeline.ArgumentError, r"members are \(name, type, shape\)"):
+                data.FromGenerator(lambda i: (i,), columns, 4)
+        for rows in (None, -1, 2.5):
+            with self.assertRaisesRegex(ridgeline.ArgumentError, "must be the number of rows"):
+                data.FromStream(lambda: iter(()), [("x", "f32", ())], rows)
+
     def test_a_generator_gives_rows_in_any_order(self):
         columns = [("x", "f32", (2,)), ("name", "bytes", ()), ("n", "i64", ())]
         made = data.FromGenerator(lambda i: ([i, -i], b"row %d" % i, i), columns, 50)

@@ -26,6 +26,7 @@ class Names(unittest.TestCase):
                            (lambda: rl.optim.lr_scheduler, "a schedule is the lr of an optimizer"),
                            (lambda: rl.DataLoader, "rl.data.DataLoader"),
                            (lambda: rl.data.ToTensor, "rl.data.Normalize"),
+                           (lambda: rl.data.WebDataset, "rl.data.Tar"),
                            (lambda: rl.train.EarlyStopping, "patience="),
                            (lambda: dense_model().fit, r"a Model has no attribute 'fit' \(train\(epochs, data\)"),
                            (lambda: dense_model().state_dict, "parameters"),

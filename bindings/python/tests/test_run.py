@@ -21,6 +21,11 @@ from support import Folder, digest_of, run_python, threads
 
 
 class Batches(Folder):
+    def test_a_batch_is_gone_through_by_the_names_of_its_columns(self):
+        batch = next(data.Iterator(self.pipeline()))
+        self.assertEqual(list(batch), ["image", "label", "mask"])
+        self.assertEqual(list(dict(batch)), batch.keys())
+
     def test_columns_are_views_of_one_memory(self):
         for batch in data.Iterator(self.pipeline()):
             image = batch["image"]

@@ -141,6 +141,10 @@ class PyrightTypes(Checked):
         told = self.of_program(WRONG, "standard")
         self.assertEqual(sorted({line for _, line, severity, _, _ in told if severity == "error"}), [4, 5, 6, 7, 8, 9], told)
 
+    def test_the_package_itself_has_none(self):
+        told = self.pyright("standard", self.package)
+        self.assertEqual([one for one in told if one[3] != "reportUnsupportedDunderAll"], [])  # names made of tables
+
     def test_the_stubs_have_no_mistake_and_no_unknown_type(self):
         stubs = sorted(self.package.rglob("*.pyi"))
         self.assertGreaterEqual(len(stubs), 4)

@@ -14,6 +14,8 @@ PyTorch users change one import: `from ridgeline.data import DataLoader`. Names 
 
 from __future__ import annotations
 
+import copyreg
+
 from .. import _core
 from .._core import ArgumentError, Error, InternalError, RunError, Transform, UnreachableError, passes_page, reference_page
 from . import _generated
@@ -24,6 +26,7 @@ from ._run import Batch, Iterator, Replayer, Sample, replay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import ColorJitter, Normalize, RandomCrop  # made of the tables below
     from ._types import *  # noqa: F403
 
 _no_tokens = _core.Tokens()
@@ -43,51 +46,85 @@ def _transform(op, args, operations=()):
     return _core.make_transform(op, args, _flat([operations]), _no_tokens)
 
 
+def _same_transform(op, args, operations):
+    return _core.make_transform(op, args, operations, _no_tokens)
+
+
+def _reduced(transform):
+    if transform.op == "function":
+        raise TypeError("a Function cannot be pickled: its Python code would be lost")
+    return _same_transform, (transform.op, transform.args, transform.operations)
+
+
+copyreg.pickle(Transform, _reduced)  # type: ignore[arg-type]
+
 _names = _generated.define(_core, globals())
 
 
 def RandomColorAdjust(brightness: float | Sequence[float] = (), contrast: float | Sequence[float] = (),
                       saturation: float | Sequence[float] = (), hue: float | Sequence[float] = ()) -> Transform:
-    """MindData's name for ColorJitter."""
-    return ColorJitter(brightness, contrast, saturation, hue)  # noqa: F821
+    """MindData's name for ColorJitter, whose arguments these are: of pixels u8 [height, width, channels].
+
+    brightness, contrast, saturation: a factor is drawn from [max(0, 1 - value), 1 + value], or from (low, high), 0 or more
+    hue: a share of the circle is drawn from [-value, value], 0 to 0.5, or from (low, high)
+    """
+    return ColorJitter(brightness, contrast, saturation, hue)
 
 
 def RandomBrightness(brightness: float | Sequence[float]) -> Transform:
-    """Brightness by a random factor: ColorJitter with one step."""
-    return ColorJitter(brightness=brightness)  # noqa: F821
+    """Brightness by a random factor: ColorJitter with one step.
+
+    brightness: the factor is drawn from [max(0, 1 - value), 1 + value], or from (low, high), 0 or more
+    """
+    return ColorJitter(brightness=brightness)
 
 
 def RandomContrast(contrast: float | Sequence[float]) -> Transform:
-    """Contrast by a random factor: ColorJitter with one step."""
-    return ColorJitter(contrast=contrast)  # noqa: F821
+    """Contrast by a random factor: ColorJitter with one step.
+
+    contrast: the factor is drawn from [max(0, 1 - value), 1 + value], or from (low, high), 0 or more
+    """
+    return ColorJitter(contrast=contrast)
 
 
 def RandomSaturation(saturation: float | Sequence[float]) -> Transform:
-    """Saturation by a random factor: ColorJitter with one step."""
-    return ColorJitter(saturation=saturation)  # noqa: F821
+    """Saturation by a random factor: ColorJitter with one step.
+
+    saturation: the factor is drawn from [max(0, 1 - value), 1 + value], or from (low, high), 0 or more
+    """
+    return ColorJitter(saturation=saturation)
 
 
 def RandomHue(hue: float | Sequence[float]) -> Transform:
-    """Hue by a random share of the circle: ColorJitter with one step."""
-    return ColorJitter(hue=hue)  # noqa: F821
+    """Hue by a random share of the circle: ColorJitter with one step.
+
+    hue: the share is drawn from [-value, value], 0 to 0.5, or from (low, high)
+    """
+    return ColorJitter(hue=hue)
 
 
 def RandomCropWithPadding(size: int | Sequence[int], padding: int) -> Transform:
-    """A random window after adding `padding` zero pixels on all sides."""
-    return RandomCrop(size, padding)  # noqa: F821
+    """A random window after adding `padding` zero pixels on all sides.
+
+    size: [side] or [height, width] of the window, in pixels
+    """
+    return RandomCrop(size, padding)
 
 
 def NormalizeWith(mean: Sequence[float], std: Sequence[float]) -> Transform:
-    """The same as Normalize."""
-    return Normalize(mean, std)  # noqa: F821
+    """The same as Normalize: u8 to f32 (v / 255 - mean) / std.
+
+    mean, std: of each channel, of values from 0 to 1; std above 0
+    """
+    return Normalize(mean, std)
 
 
 def _imagenet():
     """Normalize with the usual means and deviations of ImageNet."""
-    return Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # noqa: F821
+    return Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 
-Normalize.imagenet = _imagenet  # noqa: F821
+Normalize.imagenet = _imagenet
 
 
 def found_data(dir: str | os.PathLike[str]) -> dict[str, Any]:

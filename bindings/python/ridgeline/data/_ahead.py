@@ -13,6 +13,10 @@ import contextlib
 from ._tail import Unfinished
 from ._values import each, is_on_host, is_strided, is_tensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
+
 AHEAD = 2  # batches that are copied beyond the one that is delivered
 
 
@@ -79,7 +83,7 @@ class Host:
     def __init__(self, device):
         self.device = device
 
-    def copied(self, value):
+    def copied(self, value) -> tuple[Any, Any]:
         """(the value on the device, an event behind its copy)."""
         return _over(value, self._copy), Over()
 
@@ -90,7 +94,7 @@ class Host:
         """The value, which the consumer may use from now on."""
         return value
 
-    def mark(self):
+    def mark(self) -> Any:
         """An event behind all that the consumer has asked of the device so far."""
         return Over()
 

@@ -16,25 +16,27 @@ import os
 
 from .. import _core
 from ._graph import Dataset
-from ._names import code_of, name_of
+from ._names import code_of, columns_of, dtype_name, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._types import *  # noqa: F403
 
 
-def Function(function: Callable[[Any], Any] | str, dtype: str | None = None, shape: Sequence[int] | None = None,
+def Function(function: Callable[[Any], Any] | str, dtype: Any = None, shape: Sequence[int] | None = None,
              name: str | None = None, thread_safe: bool = False, version: Any = None) -> Transform:
     """A Python function as a transform: `function(value) -> value`.
 
     function: gets a NumPy array (pixels: u8 [height, width, channels]) or bytes, a copy that it may keep; its result
         must not depend on anything else, or runs could not be repeated. Or the name of one that is registered already.
-    dtype: of the result: 'f64', 'f32', 'bf16', 'f16', 'u8', 'i32', 'i64', 'bool' or 'bytes'; absent: as the value's
+    dtype: of the result: 'f64', 'f32', 'bf16', 'f16', 'u8', 'i32', 'i64', 'bool' or 'bytes', or NumPy's or PyTorch's
+        type; absent: as the value's
     shape: of the result, -1 for an extent that varies; () is a single number; absent: as the value's
     name: under which graphs hold it; absent: the function's own
     thread_safe: whether several workers may call it at a time
     version: another one where results may differ, for caches in a directory; absent: told by its code
     """
+    dtype = dtype_name(dtype)
     args: dict[str, Any] = {"dtype": dtype}
     if shape is not None:
         args["shape"] = list(shape) or [0]
@@ -49,13 +51,14 @@ def FromGenerator(row: Callable[[int], tuple[Any, ...]], columns: Sequence[Colum
                   name: str | None = None, thread_safe: bool = False) -> Dataset:
     """Rows by index from Python: `row(index)` gives a tuple of values, one a column. Called in any order.
 
-    columns: [(name, dtype, shape)], shape without the rows, -1 where it differs; bytes have the shape ()
+    columns: [(name, dtype, shape)], dtype as of Function, shape without the rows, -1 where it differs; bytes have the
+        shape ()
     rows: how many there are
     version: another one where the rows are others, for caches in a directory; absent: told by the code of `row`
     thread_safe: whether several workers may call it at a time
     """
     code = code_of(row, thread_safe, version)
-    found, tokens = _core.name_generator(name_of(row) if name is None else name, list(columns), rows, code)
+    found, tokens = _core.name_generator(name_of(row) if name is None else name, columns_of(columns), _rows_of(rows), code)
     return Dataset(_core.make_source("generator", {"name": found}, tokens))
 
 
@@ -63,20 +66,36 @@ def FromStream(open: Callable[[], Iterable[tuple[Any, ...]]], columns: Sequence[
                window: int = 4096, version: Any = None, name: str | None = None) -> Dataset:
     """Rows one after the other from Python: `open()` gives an iterator of tuples, again and again the same rows.
 
+    open: such as a generator function; called anew for every pass, and where a row is asked for that is not kept any more
+    columns, rows: as of FromGenerator. A stream that ends before so many rows is a RunError
     window: rows that are kept for those who ask out of order
     version: as of FromGenerator, of `open`
     """
     code = code_of(open, version=version)
-    found, tokens = _core.name_stream(name_of(open) if name is None else name, list(columns), rows, code, window)
+    found, tokens = _core.name_stream(name_of(open) if name is None else name, columns_of(columns), _rows_of(rows), code, window)
     return Dataset(_core.make_source("generator", {"name": found, "stream": True}, tokens))
 
 
+def _rows_of(rows):
+    if not hasattr(rows, "__index__") or rows < 0:
+        raise _core.ArgumentError(f"rows is {rows!r}, it must be the number of rows (a DataLoader takes an iterable whose "
+                                  "number of samples is not known)")
+    return rows.__index__()
+
+
 def FileList(paths: Sequence[str | bytes | os.PathLike[str]], labels: Sequence[int], name: str = 'files') -> Dataset:
-    """Files by path, with a label each: columns image (bytes) and label (i32), in this order."""
+    """Files by path, with a label each: columns image (bytes) and label (i32), in this order.
+
+    paths: of encoded pictures; read when a row is asked for
+    labels: whole numbers, one a path. Other targets: a data set of your own whose samples are (path, target), which
+        DataLoader takes
+    name: under which graphs hold it
+    """
     paths, labels = list(paths), list(labels)
     for i, label in enumerate(labels):
         if not hasattr(label, "__index__"):
             of = f" of {os.fsdecode(paths[i])}" if i < len(paths) else ""
-            raise _core.ArgumentError(f"label {label!r}{of} is a {type(label).__name__}, it must be a whole number")
+            raise _core.ArgumentError(f"label {label!r}{of} is a {type(label).__name__}, it must be a whole number (a data "
+                                      "set of your own with samples (path, target) has targets of any kind)")
     found, tokens = _core.name_files(name, paths, labels)
     return Dataset(_core.make_source("generator", {"name": found}, tokens))

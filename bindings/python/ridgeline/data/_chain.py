@@ -23,8 +23,9 @@ _AFTER_CAST = _BESIDE - {"ToImage", "ConvertImageDtype"} | {"Identity"}
 class Chain:
     """The translation so far. Pixels are u8 until something makes them floats: the conversion waits for Normalize."""
 
-    def __init__(self, channels, moved=frozenset(), beside=None, steered=False):
-        self.made = []
+    def __init__(self, channels, moved: frozenset[str] | set[str] = frozenset(), beside: list | None = None,
+                 steered=False):
+        self.made: list = []
         self.moved = moved  # types that follow the picture
         self.steered = self.steered_outside = steered  # whether a crop that goes by boxes may come behind
         self.beside = ([] if beside is None else beside) if moved else None
@@ -57,7 +58,7 @@ class Chain:
             raise Untranslatable(step, f"it would work on {self.cast}")
         rule(step)
         if name in _BESIDE or name == "ToDtype" and isinstance(step.dtype, dict):
-            if self.beside is not None and type(step).__module__.startswith("torchvision.transforms.v2"):
+            if type(step).__module__.startswith("torchvision.transforms.v2"):
                 self.note(step)
 
     def _steers(self, steps):
@@ -65,8 +66,9 @@ class Chain:
 
     def note(self, what):
         """What is done here to the rest of a sample."""
-        self.made.append(ours("NoteGeometry", text=str(len(self.beside))))
-        self.beside.append(what)
+        if self.beside is not None:
+            self.made.append(ours("NoteGeometry", text=str(len(self.beside))))
+            self.beside.append(what)
 
     def fills(self, step):
         """Tells what masks are filled with by this step."""
@@ -116,6 +118,14 @@ class Chain:
         self.tensor = True
 
     _ToImage = _PILToTensor
+
+    def _ImageClassification(self, step):
+        """What torchvision's weights bring: Resize, CenterCrop, ToTensor and Normalize in one."""
+        from torchvision import transforms as v1
+
+        for inner in (v1.Resize(step.resize_size, step.interpolation, antialias=step.antialias),
+                      v1.CenterCrop(step.crop_size), v1.ToTensor(), v1.Normalize(step.mean, step.std)):
+            self.add(inner)
 
     def _ToPureTensor(self, step):
         pass
@@ -343,7 +353,9 @@ class Chain:
     def _RandomErasing(self, step):
         value = step.value
         noise = value == "random" or value is None
-        values = [0.0] if noise else [float(v) for v in (value if isinstance(value, (list, tuple)) else [value])]
+        values = [0.0]
+        if value is not None and not noise:
+            values = [float(v) for v in (value if isinstance(value, (list, tuple)) else [value])]
         if self.stage == "float":  # on u8, before the conversion
             values = [v * 255 for v in values]
             if noise or any(v != int(v) for v in values):

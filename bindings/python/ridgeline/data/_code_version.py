@@ -20,6 +20,10 @@ import types
 
 from .. import _core
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
+
 
 class Unknown(Exception):
     """Why code has no version."""
@@ -160,7 +164,8 @@ class _Digest:
             raise Unknown(f"{what} is a {kind.__module__}.{kind.__qualname__}, whose content cannot be told") from None
         if isinstance(made, str):
             return _hash("named", made, self.of(type(value), what))
-        call, args, state, items, pairs = (*made, None, None, None)[:5]
+        parts: tuple[Any, ...] = (*made, None, None, None)
+        call, args, state, items, pairs = parts[:5]
         return _hash("object", self.of(call, what), self.of(args, what), self.of(state, what),
                      self.of(list(items or ()), what), self.of(list(pairs or ()), what))
 

@@ -147,9 +147,7 @@ def _node_of(value, path, options, call, found):
     if isinstance(value, Picture):
         if path in options.as_list:
             found.add(path)
-        node = Pictures(path)
-        node.column = value.column
-        return node
+        return Pictures(path, value.column)
     if path in options.known:
         found.add(path)
         if path in options.pad:
@@ -187,8 +185,9 @@ def _node_of(value, path, options, call, found):
         names = [field.name for field in dataclasses.fields(value)]
         return Dataclasses(path, {name: below(name, getattr(value, name)) for name in names}, type(value))
     if type(value).__module__.startswith("PIL."):
-        raise Node(path).misfit(call, 0, "is a picture of PIL: name what is done to it with transform= (data.Decode() "
-                                         "for its pixels alone), or give the data set a transform of its own")
+        raise Node(path).misfit(call, 0, "is a picture of PIL: name what is done to it with transform= (data.Decode() for "
+                                         "its pixels alone) and image=, which may name several (a mask that follows its "
+                                         "picture is a Mask of tv_tensors), or give the data set a transform of its own")
     raise Node(path).misfit(call, 0, f"is {shown(value)} (allowed: {ALLOWED})")
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
+
 
 # Never called: their code is what counts.
 def _plain(self, image):
@@ -14,7 +18,7 @@ def _of_array(self, image):
     return self.inner(image=np.array(image))["image"]
 
 
-def unwrapped(transform):
+def unwrapped(transform: Any) -> Any:
     """What a transform does nothing but call, through as many of them as there are; itself where it does more.
 
     Told by the code of its __call__ or forward, which must be that of `return self.NAME(image)`, or, as albumentations is
@@ -34,6 +38,8 @@ def _inner(transform):
     # A module of PyTorch's is called by its forward.
     is_module = any(c.__module__.startswith("torch.nn") for c in kind.__mro__)
     function = getattr(kind, "forward" if is_module else "__call__", None)
+    if function is None:
+        return None
     code = getattr(function, "__code__", None)
     for pattern, is_numpy in ((_plain, False), (_of_array, True)):
         name = _called(code, pattern.__code__)

@@ -80,9 +80,9 @@ def page_lock(device=None):
     """
     import torch
 
-    if not torch.cuda.is_available():
+    runtime = torch.cuda.cudart() if torch.cuda.is_available() else None
+    if runtime is None:
         return None
-    runtime = torch.cuda.cudart()
 
     def register(address, size):
         with torch.cuda.device(device):

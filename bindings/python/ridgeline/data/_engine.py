@@ -5,7 +5,11 @@ from __future__ import annotations
 import itertools
 
 from .._core import ArgumentError, RunError
-from ._run import Iterator, at_epoch
+from ._run import Iterator, at_epoch, following
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._graph import Dataset
 
 _CHUNK = 1 << 16  # indices of a user's order that one graph holds
 
@@ -15,22 +19,31 @@ class Engine:
 
     def __init__(self, graph, deliver, options):
         self.graph, self._deliver, self._options = graph, deliver, options
-        self.iterator = None
+        self.iterator: Iterator | None = None
 
     def __len__(self):
         return len(self.graph)
 
-    def go_to(self, state):
+    def _opened(self, start=None):
         if self.iterator is None:
-            self.iterator = Iterator(self.graph, start=state, **self._options)
-        elif state is not None and self.iterator.state() != state:
-            self.iterator.restore(state)
-        return self.iterator.state()
+            self.iterator = Iterator(self.graph, start=start, **self._options)
+        return self.iterator
+
+    def go_to(self, state):
+        iterator = self._opened(state)
+        if state is not None and iterator.state() != state:
+            iterator.restore(state)
+        return iterator.state()
+
+    def forget(self):
+        """In a process that was forked: the run is the other one's."""
+        self.iterator = None
 
     def batches(self, state, timeout):
         """(value, the state after it, whether it is the epoch's last)."""
+        iterator = self._opened()
         while True:
-            batch = self.iterator.next(timeout)
+            batch = following(iterator, timeout)
             last = batch.last_of_epoch
             value = self._deliver(batch, batch.rows)  # where collate_fn raises, the batch was not delivered
             after = batch.state_after()
@@ -61,8 +74,8 @@ class OwnEngine:
 
     def __init__(self, make, order, deliver, options):
         self._make, self._order, self._deliver, self._options = make, order, deliver, options
-        self.graph = None  # of the indices at work
-        self.iterator = None
+        self.graph: Dataset | None = None  # of the indices at work
+        self.iterator: Iterator | None = None
         self._bad = 0
 
     def __len__(self):
@@ -70,6 +83,9 @@ class OwnEngine:
 
     def go_to(self, state):
         return self._order.go_to(state)
+
+    def forget(self):
+        self.iterator = None
 
     def batches(self, state, timeout):
         epoch = state["epoch"]
@@ -92,7 +108,7 @@ class OwnEngine:
             for indices, after in chunk:
                 if self.iterator is None:
                     return
-                batch = self.iterator.next(timeout)
+                batch = following(self.iterator, timeout)
                 value = self._deliver(batch, min(batch.rows, len(indices)))
                 del batch
                 yield value, after, after["epoch"] != epoch

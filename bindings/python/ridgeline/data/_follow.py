@@ -9,6 +9,10 @@ from __future__ import annotations
 from .._core import ArgumentError
 from ._leaves import Misfit
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
+
 GEOMETRY = "image_geometry"  # the engine's column
 BOXES = "boxes"  # f32 [?,4], for crops that are guided by boxes
 
@@ -206,8 +210,9 @@ def _transposed(leaf):
     from torchvision import tv_tensors
     from torchvision.transforms.v2 import functional as F
 
+    wrap: Any = tv_tensors.wrap  # whose types lack like=: those of torch.compiler.disable, which decorates it, drop it
     if isinstance(leaf, tv_tensors.Mask):
-        return tv_tensors.wrap(leaf.as_subclass(torch.Tensor).transpose(-1, -2).contiguous(), like=leaf)
+        return wrap(leaf.as_subclass(torch.Tensor).transpose(-1, -2).contiguous(), like=leaf)
     plain, given = leaf.as_subclass(torch.Tensor), {"canvas_size": tuple(leaf.canvas_size)[::-1]}
     if isinstance(leaf, tv_tensors.BoundingBoxes):
         formats = tv_tensors.BoundingBoxFormat
@@ -215,7 +220,7 @@ def _transposed(leaf):
         plain = F.convert_bounding_box_format(plain, formats.XYXY, leaf.format)
     else:
         plain = plain.flip(-1)
-    return tv_tensors.wrap(plain, like=leaf, **given)
+    return wrap(plain, like=leaf, **given)
 
 
 _MOVES = {

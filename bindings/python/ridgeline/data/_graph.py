@@ -137,11 +137,18 @@ class Dataset:
     # ---- rows
 
     def map(self, *transforms: Transform | Sequence[Transform]) -> Dataset:
-        """Transforms of the column image, in their order. Each draws its random numbers under its own name."""
+        """Transforms of the column image, in their order. Each draws its random numbers under its own name.
+
+        transforms: of ridgeline.data, one by one or in lists; an ArgumentError names what is none
+        """
         return self._add("map", {}, _flat(transforms))
 
     def map_columns(self, columns: str | Sequence[str], *transforms: Transform | Sequence[Transform]) -> Dataset:
-        """Transforms of the named columns; with several, every random draw is the same for all of them."""
+        """Transforms of the named columns; with several, every random draw is the same for all of them.
+
+        columns: a name, or several
+        transforms: as of map
+        """
         return self._add("map", {"columns": columns}, _flat(transforms))
 
     def with_callbacks(self, *callbacks: Any) -> Dataset:
@@ -153,7 +160,10 @@ class Dataset:
         return Dataset(self._core.with_callbacks([(c, getattr(c, "step_size", 1)) for c in callbacks]))
 
     def filter(self, filter: Filter) -> Dataset:
-        """The rows that pass a test: `compare`, `is_in`, `is_not_in`, `passes`."""
+        """The rows that pass a test. How many they are is not known before they are read.
+
+        filter: made by `compare`, `is_in`, `is_not_in` or `passes`
+        """
         if not isinstance(filter, Filter):
             raise _core.ArgumentError(f"filter takes compare, is_in, is_not_in or passes, not {type(filter).__name__}")
         return self._add("filter", filter.args, (), filter.tokens)
@@ -163,7 +173,10 @@ class Dataset:
         return self._add("project", {"columns": columns})
 
     def rename(self, names: Mapping[str, str] | Sequence[str], to: Sequence[str] | None = None) -> Dataset:
-        """Other names for columns: a dict {present: new}, or two lists."""
+        """Other names for columns: a dict {present: new}, or two lists.
+
+        names: the dict, or the present names; to: the new ones, as many
+        """
         pairs = dict(names) if to is None else None  # type: ignore[arg-type]
         return self._add("rename", {"from": names if pairs is None else list(pairs),
                                     "to": to if pairs is None else list(pairs.values())})
@@ -182,6 +195,7 @@ class Dataset:
               operations: Sequence[Transform] = ()) -> Dataset:
         """Rows side by side; adds the column mask, u8 [N], 1 for real rows (all, without Iterator's pad_last).
 
+        size: rows of a batch, 1 or more
         drop_remainder: leave out a last batch that is not full
         pad: rows of different shapes are filled with zeros up to the largest of their batch
         operations: of whole batches: MixUp, CutMix
@@ -195,6 +209,8 @@ class Dataset:
         column: its first extent (of bytes: their number) is the length
         boundaries: rising
         sizes: samples of a batch, one more than boundaries
+        drop_remainder: leave out the last batch of a bucket where it is not full
+        pad: rows are filled with zeros up to the longest of their batch; else they must be of one shape
         """
         args = {"column": column, "boundaries": boundaries, "sizes": sizes}
         return self._add("bucket", {**args, "drop_remainder": drop_remainder, "pad": pad})
@@ -379,18 +395,27 @@ def _flat(transforms):
 
 
 def zip(inputs: Sequence[Dataset]) -> Dataset:
-    """Columns of several datasets side by side; as many rows as the shortest has."""
+    """Columns of several datasets side by side; as many rows as the shortest has.
+
+    inputs: datasets of samples whose columns have different names
+    """
     return Dataset(_core.join("zip", [d._core for d in inputs], [], -1, None))
 
 
 def concat(inputs: Sequence[Dataset]) -> Dataset:
-    """The rows of one dataset after those of the other."""
+    """The rows of one dataset after those of the other.
+
+    inputs: datasets of samples with the same columns, types and shapes
+    """
     return Dataset(_core.join("concat", [d._core for d in inputs], [], -1, None))
 
 
 def mix(inputs: Sequence[Dataset], weights: Sequence[float], count: int = -1, seed: int | None = None) -> Dataset:
     """Rows of several datasets in random turns by weight, exactly in every 1000 rows.
 
+    inputs: datasets of samples with the same columns
+    weights: shares of the rows, one for each input, 0 or more
+    seed: of the turns; absent: the graph's
     count: rows of an epoch; -1: as many as the inputs have together
     """
     return Dataset(_core.join("mix", [d._core for d in inputs], list(weights), count, seed))

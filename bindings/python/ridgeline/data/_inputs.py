@@ -2,13 +2,14 @@
 
 import operator
 import os
+import types
 
 from .._core import ArgumentError
 from ._callables import FileList
 from ._graph import Dataset
 from ._labels import labels_array
 from ._parquet import is_parquet, open_parquet
-from ._samples import Input, is_stream, map_style_input, of_package
+from ._samples import Input, is_channels_first, is_stream, map_style_input, of_package
 
 
 class _Files:
@@ -99,6 +100,7 @@ def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, opt
         made, classes = open_parquet(dataset, image, label)
         return Input(made, classes=classes)
     if isinstance(dataset, (str, bytes, os.PathLike)):
+        _refuse_file(dataset)
         folder = data.ImageFolder(dataset)
         return Input(folder, classes=folder.class_names())
     if isinstance(dataset, Dataset):
@@ -112,10 +114,42 @@ def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, opt
         return None
     if hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__"):
         return map_style_input(dataset, image, label, options, thread_safe, steered=steered)
-    raise ArgumentError(
-        f"DataLoader takes a folder, Parquet files, a dataset of ridgeline.data, a data set with __getitem__ and __len__, "
-        f"or one with __iter__, not {type(dataset).__name__}"
-    )
+    raise no_data_set(dataset)
+
+
+def no_data_set(dataset):
+    """The error for what is none."""
+    what = f"the {'class' if isinstance(dataset, type) else 'function'} {dataset.__name__}" if \
+        isinstance(dataset, (type, types.FunctionType)) else f"a {type(dataset).__name__}"
+    how = {type: ": give an object of it", types.FunctionType: ": give an object whose __iter__ calls it, or "
+           "data.FromStream"}.get(type(dataset), "")
+    return ArgumentError(f"DataLoader takes a folder, Parquet files, a dataset of ridgeline.data, a data set with "
+                         f"__getitem__ and __len__, or one with __iter__, not {what}{how}")
+
+
+def check_kind(dataset, by_keys):
+    """An error for what has samples by no number, though it has __getitem__ and __len__. by_keys: a sampler may give keys"""
+    if isinstance(dataset, (type, types.FunctionType)):
+        raise no_data_set(dataset)
+    if isinstance(dataset, dict) and dataset and 0 not in dataset and not by_keys:
+        keys = ", ".join(repr(key) for key in list(dataset)[:4]) + (", ..." if len(dataset) > 4 else "")
+        raise ArgumentError(f"the data set is a {type(dataset).__name__} with the keys {keys}: give the one of its values "
+                            "that has samples by number, or data.InMemory(...) if they are columns of arrays")
+    if type(dataset).__module__.partition(".")[0] == "pandas":
+        raise ArgumentError(f"the data set is a {type(dataset).__name__} of pandas, whose [...] names columns: give "
+                            "its .to_dict('records'), a list of rows")
+
+
+# Sources that read single files, by what their names end in.
+_OF_FILES = {".tar": "Tar", ".csv": "Csv", ".tsv": "Csv", ".jsonl": "JsonLines", ".tfrecord": "TFRecord"}
+
+
+def _refuse_file(path):
+    name = os.fsdecode(path)
+    if os.path.isfile(name):
+        source = _OF_FILES.get(os.path.splitext(name)[1].lower())
+        raise ArgumentError(f"{name} is a file, a path is that of a folder of class folders, or of Parquet files"
+                            + (f": data.{source} reads such files" if source else ""))
 
 
 def _engine_input(dataset, image, label):
@@ -124,6 +158,10 @@ def _engine_input(dataset, image, label):
         if given is not None and given not in names:
             raise ArgumentError(f"there is no column {given!r} among {', '.join(names)}")
     pair = ("image" if image is None else image, "label" if label is None else label)
+    for name, _, shape in dataset.columns():
+        if name == pair[0] and is_channels_first(shape):
+            raise ArgumentError(f"the column {name!r} is {list(shape)}: pictures are [height, width, channels] "
+                                "(numpy.moveaxis(x, 1, -1) of an array [N,C,H,W])")
     return Input(dataset, columns=pair, form="tuple" if set(names) == set(pair) else "dict")
 
 

@@ -147,5 +147,5 @@ def _file(path):
     from PIL import Image
 
     with Image.open(path) as image:  # its size stays
-        image.ridgeline_file = path
+        setattr(image, "ridgeline_file", path)
     return image

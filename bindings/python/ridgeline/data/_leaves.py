@@ -6,6 +6,10 @@ import numpy as np
 
 from ._values import convert
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
+
 
 class Misfit(TypeError):
     """Says what does not fit; `place` is the sample's in its batch."""
@@ -78,7 +82,7 @@ class Bools(Node):
         if type(value) is not bool:
             raise self.of_another_type(call, place, value)
 
-    def collate(self, values, call):
+    def collate(self, values, call) -> Any:
         self.check(values, call)
         return _given(np.asarray(values, np.bool_), self.torch)
 
@@ -232,6 +236,10 @@ class Picture:
 class Pictures(Node):
     takes = "a picture"
 
+    def __init__(self, path, column):
+        super().__init__(path)
+        self.column = column
+
     def collate(self, values, call):
         return call.pictures[self.column]
 
@@ -284,6 +292,9 @@ class Padded(Node):
         return value
 
     def fits(self, value, call, place):
+        self._fitting(value, call, place)
+
+    def _fitting(self, value, call, place):
         array = self._as_array(value, call, place)
         if array.dtype != self.dtype or array.ndim != self.rank:
             raise self.misfit(call, place, f"is an array of {array.dtype} with {array.ndim} extents, by the first sample "
@@ -291,7 +302,7 @@ class Padded(Node):
         return array
 
     def collate(self, values, call):
-        arrays = [self.fits(value, call, place) for place, value in enumerate(values)]
+        arrays = [self._fitting(value, call, place) for place, value in enumerate(values)]
         longest = [max((a.shape[i] for a in arrays), default=0) for i in range(self.rank)]
         out = call.array((len(arrays), *longest), self.dtype)
         out[...] = self.value

@@ -6,10 +6,11 @@ import os
 import sys
 import types
 import warnings
+from collections.abc import Mapping
 
 from .._core import ArgumentError
 from ._device import can_pin, device_of, dtype_of, page_lock
-from ._inputs import input_of, transform_of
+from ._inputs import check_kind, input_of, no_data_set, transform_of
 from ._orders import is_own, ordered, own_order, ranks
 from ._samples import is_stream, turns_of
 
@@ -106,6 +107,7 @@ class DataLoader:
                  bad_sample_budget: int = 1000, quarantine: str | os.PathLike[str] = '', memory_limit: int = 0,
                  jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike[str] | None = None,
                  jpeg_index_disk: int = 4 << 30) -> None:
+        self._given = {name: value for name, value in locals().items() if name != "self"}  # for pickle
         from ._collate import Options
         from ._joint import InPython, prepared
         from ._own_transform import NotOnePicture, say, settled
@@ -117,6 +119,9 @@ class DataLoader:
         _one_of("output", output, ("torch", "numpy"))
         _one_of("memory_format", memory_format, ("channels_last", "contiguous"))
         _one_of("bad_samples", bad_samples, ("raise", "skip", "replace"))
+        check_kind(dataset, sampler is not None or batch_sampler is not None)
+        if num_workers < 0:
+            raise ArgumentError(f"num_workers is {num_workers}, it must be 0 or more")
         if timeout < 0:
             raise ArgumentError(f"timeout is {timeout}, it must be 0 or more seconds")
         if output == "numpy" and pin_memory:
@@ -127,13 +132,16 @@ class DataLoader:
             if seed is not None:
                 raise ArgumentError("give one of seed and generator")
             seed = generator.initial_seed()
+            self._given.update(seed=seed, generator=None)
         if prefetch_factor is not None and prefetch_factor < 1:
             raise ArgumentError(f"prefetch_factor is {prefetch_factor}, it must be at least 1")
         self.dataset = dataset
         self.batch_size = None if batch_sampler is not None else batch_size
         self.drop_last = drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
-        self.num_workers = num_workers
+        self.num_workers, self.prefetch_factor, self.timeout = num_workers, prefetch_factor, timeout
+        self.worker_init_fn, self.multiprocessing_context = worker_init_fn, multiprocessing_context
+        self.generator, self.pin_memory_device, self.in_order = generator, pin_memory_device, in_order
         self.collate_fn = None if _is_default_collate(collate_fn) else collate_fn
         self.device = device_of(device)
         if self.device is not None and output == "numpy":
@@ -142,7 +150,6 @@ class DataLoader:
         on_card = self.device is not None and self.device.type == "cuda"
         self.pin_memory = on_card or pin_memory and can_pin()
         self._lane = None  # to the device
-        self._timeout = timeout
         self._followed = None  # the sampler whose set_epoch counts, and the epoch that was seen last
         self._brought = None  # the steps of the data set's own transform that the engine has taken over
 
@@ -153,7 +160,7 @@ class DataLoader:
         dataset = self._samples_of
         source = input_of(dataset, image, label, thread_safe, transform is not None, options,
                           steered_by_boxes(transform))
-        self.classes = None if source is None else source.classes
+        self.classes: list[Any] | None = None if source is None else source.classes
         order = sampler, batch_sampler, shuffle, batch_size, drop_last, *ranks(rank, world_size, distributed)
         streams = source is None and is_stream(dataset) and (transform is not None or image is not None)
         asked = untranslatable  # by the user
@@ -197,8 +204,9 @@ class DataLoader:
                         raise
                     say(error, "the data set's transform runs in Python")
                     source, self._work, self._brought = None, of_python(), None
-        self._persistent = source is not None if persistent_workers is None else persistent_workers
+        self.persistent_workers = source is not None if persistent_workers is None else persistent_workers
         self._open = False
+        self._process = os.getpid()  # whose the run is
         self._state: State | None = None  # after the last batch that was delivered
         self._loaded = False  # the state was set from outside and has not been gone on from
         self._pass = 0
@@ -256,10 +264,9 @@ class DataLoader:
             if value is not None:
                 raise ArgumentError(f"{name} is for samples with pictures that go to the engine: give transform= or "
                                     "image=, too")
-        if count < 0:
-            raise ArgumentError(f"num_workers is {count}, it must be 0 or more")
         if count == 0:
-            for name, value in (("prefetch_factor", prefetch), ("multiprocessing_context", context)):
+            for name, value in (("prefetch_factor", prefetch), ("multiprocessing_context", context),
+                                ("timeout", self.timeout or None)):
                 _refuse(name, value, "with num_workers=0 there are no worker processes")
         if batch_size is None and batch_sampler is None and bad_samples != "raise":
             raise ArgumentError(f"bad_samples={bad_samples!r} needs batches: give a batch_size")
@@ -341,7 +348,7 @@ class DataLoader:
             for value, state, last in batches:
                 self._state = state
                 self._loaded = False
-                if last and not self._persistent:
+                if last and not self.persistent_workers:
                     self.close()
                     self._open = True
                 yield value if self.device is not None else self._pinned(value)
@@ -357,11 +364,11 @@ class DataLoader:
         finally:
             if self.device is not None:
                 batches.close()  # waits for the copies that are under way
-            if mine == self._pass and not self._persistent and self._open:
+            if mine == self._pass and not self.persistent_workers and self._open:
                 self.close()
 
     def _batches(self):
-        batches = self._work.batches(self._state, self._timeout)
+        batches = self._work.batches(self._state, self.timeout)
         if self.device is None:
             return batches
         from ._ahead import ahead, lane_of
@@ -387,8 +394,13 @@ class DataLoader:
         self._go_to(state)
         self._open = True
 
-    def _go_to(self, state):
-        self._state = self._work.go_to(state)
+    def _go_to(self, state: State | None) -> State:
+        if os.getpid() != self._process:  # of a fork: threads, processes and sockets are the other one's
+            self._process = os.getpid()
+            self._work.forget()
+        now: State = self._work.go_to(state)
+        self._state = now
+        return now
 
     def set_epoch(self, epoch: int) -> None:
         """The epoch that the next `for` runs: of the order and of all random draws. A restored position in the middle
@@ -399,10 +411,8 @@ class DataLoader:
         self._state = {**state, "epoch": epoch, "delivered": 0}
         self._loaded = True
 
-    def _position(self):
-        if self._state is None:
-            self._go_to(None)
-        return self._state
+    def _position(self) -> State:
+        return self._go_to(None) if self._state is None else self._state
 
     # ---- state
 
@@ -413,6 +423,8 @@ class DataLoader:
     def load_state_dict(self, state: State) -> None:
         """Goes on from a state, in the middle of an epoch, too: with any number of workers, and with any number of
         ranks whose batches together are as large. An Error if it belongs to another graph or other data."""
+        if not isinstance(state, Mapping):
+            raise ArgumentError(f"a state is the dict that state_dict() gives, not {type(state).__name__}")
         self._pass += 1
         self._go_to(dict(state))
         self._loaded = True
@@ -423,6 +435,10 @@ class DataLoader:
         from ._values import pinned
 
         return pinned(value)
+
+    def __reduce__(self) -> Any:
+        """Another loader of the same arguments, at the same place."""
+        return _again, (type(self), self._given, self._state, self._loaded)
 
     # ---- the run
 
@@ -446,6 +462,13 @@ class DataLoader:
         self.close()
 
 
+def _again(kind, given, state, loaded):
+    loader = kind.__new__(kind)
+    DataLoader.__init__(loader, **given)
+    loader._state, loader._loaded = state, loaded
+    return loader
+
+
 def _world():
     if "torch" in sys.modules:
         return "torch"
@@ -456,8 +479,7 @@ def _world():
 
 def _length(dataset):
     if not hasattr(dataset, "__getitem__"):
-        raise ArgumentError(f"DataLoader takes a folder, Parquet files, a dataset of ridgeline.data, a data set with "
-                            f"__getitem__ and __len__, or one with __iter__, not {type(dataset).__name__}")
+        raise no_data_set(dataset)
     if not hasattr(dataset, "__len__"):
         raise ArgumentError(f"{type(dataset).__name__} has no __len__: give a sampler that knows its indices")
     return len(dataset)

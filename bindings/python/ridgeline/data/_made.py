@@ -16,6 +16,11 @@ from ._leaves import Call, Misfit
 from ._values import convert
 
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
+
+
 class Recipe:
     """What all processes of a loader know: the data set and how its samples become batches. Goes to other processes."""
 
@@ -79,7 +84,7 @@ class Maker:
 
     def __init__(self, recipe, turns=(), worker=0, memory=None):
         self.recipe = recipe
-        self.schema = None
+        self.schema: Any = None  # once it is known
         self.turns, self.worker, self.memory = turns, worker, memory
         self.check = lambda: None  # called between samples: whether to go on
         self.begin()
@@ -89,7 +94,7 @@ class Maker:
         """A new epoch of a stream."""
         self._stream, self._read, self._over = None, 0, False
 
-    def batch(self, epoch, number, indices, finds_schema=True, ask_schema=None):
+    def batch(self, epoch, number, indices, finds_schema=True, ask_schema=lambda: True):
         """(value, bad samples, ended): of these indices, or the stream's next ones; no value where it has ended.
 
         epoch: (seed, epoch)
@@ -106,7 +111,7 @@ class Maker:
         else:
             samples, names = self._samples(epoch, number, indices, bad)
             ended = False
-        return self._collated(samples, names, bad, (epoch, number)), bad, ended
+        return self._collated(samples, names, bad, epoch, number), bad, ended
 
     # ---- samples
 
@@ -175,8 +180,9 @@ class Maker:
         """[the next one of a stream]; None: it has ended."""
         if self._stream is None:
             self._stream = self._protected(self._begun)
+        stream = self._stream
         try:
-            sample = self._protected(lambda: next(self._stream))
+            sample = self._protected(lambda: next(stream))
         except StopIteration:
             return None
         self._read += 1
@@ -202,7 +208,7 @@ class Maker:
 
     # ---- batches
 
-    def _collated(self, samples, names, bad, batch):
+    def _collated(self, samples, names, bad, epoch, number):
         recipe = self.recipe
         alone = recipe.batch_size is None
         if recipe.collate_fn is not None:
@@ -215,22 +221,25 @@ class Maker:
             return convert(samples[0], recipe.options.torch)
         while True:
             try:
-                if self.schema is None:
-                    if not samples:
-                        return None
-                    if self._finds_schema or self._ask_schema():
-                        self.schema = schema_of(samples[0], recipe.options, names[0])
-                return self.schema.collate(samples, Call(names, self.memory))
+                if self.schema is None and not samples:
+                    return None
+                return self._schema_by(samples, names).collate(samples, Call(names, self.memory))
             except Misfit as error:
                 if recipe.bad_samples == "raise":
                     raise RunError(str(error)) from None
                 at, place = error.place, self._places[error.place]
                 self._judge(place, Bad(names[at], str(error).partition(": ")[2]), bad)
                 if recipe.bad_samples == "replace":
-                    samples[at] = self._one(*batch, place, None, bad)
+                    samples[at] = self._one(epoch, number, place, None, bad)
                     names[at] = self._name
                 else:
                     del samples[at], names[at], self._places[at]
+
+    def _schema_by(self, samples, names) -> Any:
+        """The schema: the first of these makes it, unless it is known or another process finds it."""
+        if self.schema is None and (self._finds_schema or self._ask_schema()):
+            self.schema = schema_of(samples[0], self.recipe.options, names[0])
+        return self.schema
 
 
 _LEFT_OUT = object()

@@ -12,6 +12,26 @@ NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16
          "i64": "int64", "bool": "bool"}
 
 
+def dtype_name(dtype):
+    """The engine's name of a type that is given by this name, or as NumPy or PyTorch call it; others as they are."""
+    if dtype is None:
+        return None
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype).removeprefix("torch.")
+    return {theirs: ours for ours, theirs in NUMPY.items()}.get(name, name)
+
+
+def columns_of(columns):
+    """[(name, type, shape)] as the engine takes them."""
+    made = []
+    for column in columns:
+        if not isinstance(column, (tuple, list)) or len(column) != 3 or not isinstance(column[0], str) or \
+                not isinstance(column[2], (tuple, list)):
+            raise _core.ArgumentError(f"columns has {column!r}, its members are (name, type, shape), such as ('x', 'f32', "
+                                      "(3,)), and () is the shape of a single value")
+        made.append((column[0], dtype_name(column[1]), tuple(column[2])))
+    return made
+
+
 def name_of(function):
     """A name that another run finds again: module and qualified name."""
     target = getattr(function, "func", function)  # functools.partial

@@ -15,6 +15,10 @@ from ._run import replay
 from ._tail import Unfinished
 from ._torchvision import translate
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
+
 _TYPES = {numpy: dtype for dtype, numpy in NUMPY.items() if dtype != "bf16"}
 
 
@@ -56,7 +60,7 @@ class Pictures:
             raise ArgumentError(f"{type(translation.python[0]).__name__} of transform= would run in Python on the picture "
                                 f"alone, and leave {' and '.join(sorted(moved))} behind: let the data set transform its "
                                 "samples")
-        if moved and made:
+        if moved and made and source.rest is not None:
             made = [make_transform("record_geometry", {}, [], Tokens()), *made]
             source.rest.follow = Follow(translation.beside)
         if made:  # several pictures draw alike
@@ -114,7 +118,7 @@ class Pictures:
         names = source.columns if source.form == "tuple" else [name for name in batch.keys() if name not in beside]
         values = {source.keys.get(name, name): self._column(batch, name, rows) for name in names}
         if self._collate_fn is not None:
-            columns = list(values.values())
+            columns: list[Any] = list(values.values())
             samples = [tuple(column[i] for column in columns) for i in range(len(columns[0]))]
             if source.form == "dict":
                 samples = [dict(zip(values, sample)) for sample in samples]

@@ -9,8 +9,13 @@ import time
 
 from .._core import ArgumentError, RunError
 from ._made import CollateError, Generators, Maker
-from ._run import Iterator
+from ._run import Iterator, following
 from ._workers import Pool, raised_by
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
 
 
 class GraphOrder:
@@ -18,22 +23,30 @@ class GraphOrder:
 
     def __init__(self, graph, alone, seed):
         self.graph, self._alone, self._seed = graph, alone, seed
-        self._iterator = None
+        self._iterator: Iterator | None = None
 
     def __len__(self):
         return len(self.graph)
 
-    def go_to(self, state):
+    def _opened(self, start=None):
         if self._iterator is None:  # without threads: it only counts
-            self._iterator = Iterator(self.graph, start=state, epochs=-1, pull=True, seed=self._seed)
-        elif state is not None and self._iterator.state() != state:
-            self._iterator.restore(state)
-        return self._iterator.state()
+            self._iterator = Iterator(self.graph, start=start, epochs=-1, pull=True, seed=self._seed)
+        return self._iterator
+
+    def go_to(self, state):
+        iterator = self._opened(state)
+        if state is not None and iterator.state() != state:
+            iterator.restore(state)
+        return iterator.state()
+
+    def forget(self):
+        self._iterator = None
 
     def batches(self, epoch, delivered):
         """(indices, the state after them) to the end of the epoch."""
+        iterator = self._opened()
         while True:
-            batch = self._iterator.next()
+            batch = following(iterator)
             indices = batch["index"].tolist()
             yield (indices[0] if self._alone else indices), batch.state_after()
             if batch.last_of_epoch:
@@ -52,11 +65,11 @@ class OwnOrder:
     stream's, own matter.
     """
 
-    def __init__(self, kind, seed, sampler=None, batch_size=None, drop_last=False, length=None, usual_seed=0):
+    def __init__(self, kind, seed, sampler: Any = None, batch_size=None, drop_last=False, length=None, usual_seed=0):
         self._kind, self._sampler, self._batch_size, self._drop_last = kind, sampler, batch_size, drop_last
         self._length, self._seed = length, seed
         self._state = {"schema": "ridgeline.order", "version": 1, "order": kind, "epoch": 0, "delivered": 0,
-                       "seed": usual_seed if seed is None else seed}
+                       "seed": usual_seed if seed is None else seed, "batch_size": batch_size}
 
     def __len__(self):
         if self._length is not None:
@@ -72,12 +85,19 @@ class OwnOrder:
                 if state.get(key) != self._state[key]:
                     raise ArgumentError(f"the state belongs to another loader: its {key} is {state.get(key)!r}, this "
                                         f"loader's {self._state[key]!r}")
+            saved = state.get("batch_size", self._batch_size)  # one that was saved without it is trusted
+            if saved != self._batch_size:
+                raise ArgumentError(f"the state counts batches of {saved}, this loader's have {self._batch_size}: give it "
+                                    f"batch_size={saved}")
             if self._seed is not None and state["seed"] != self._seed:
                 raise ArgumentError(f"the state has the seed {state['seed']}, this loader was given {self._seed}")
             if state["epoch"] != self._state["epoch"] and hasattr(self._sampler, "set_epoch"):
                 self._sampler.set_epoch(state["epoch"])
-            self._state = dict(state)
+            self._state = {**state, "batch_size": self._batch_size}
         return dict(self._state)
+
+    def forget(self):
+        pass
 
     def batches(self, epoch, delivered):
         given = [] if self._kind == "stream" else iter(self._sampler)
@@ -145,6 +165,11 @@ class Rows:
     def go_to(self, state):
         return self._order.go_to(state)
 
+    def forget(self):
+        """In a process that was forked: what runs is the other one's."""
+        self._order.forget()
+        self._by.forget()
+
     def batches(self, state, timeout):
         """(value, the state after it, whether it is known to be the epoch's last)."""
         epoch, delivered = state["epoch"], state["delivered"]
@@ -197,6 +222,8 @@ class Here:
     def close(self):
         self._maker.begin()
 
+    forget = close
+
 
 class Processes:
     """Batches made by worker processes, delivered in order."""
@@ -210,6 +237,9 @@ class Processes:
         if self.pool is not None:
             self.pool.close()
             self.pool = None
+
+    def forget(self):
+        self.pool = None
 
     def epoch(self, order, epoch, delivered, timeout):
         """(value, bad samples, state after it) of the rest of the epoch, which is (seed, epoch)."""

@@ -34,6 +34,10 @@ class Batch:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._core
 
+    def __iter__(self) -> Generator[str, None, None]:
+        """Names of the columns, as of a dict."""
+        yield from self.keys()
+
     def keys(self) -> list[str]:
         """Names of the columns."""
         return self._core.keys()
@@ -63,7 +67,7 @@ class Batch:
         return torch.from_dlpack(self._core.dlpack(name, channels_first))
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Extents of a column of this batch."""
+        """Extents of the column `name` of this batch. A KeyError where there is none."""
         for column, _, shape in self._core.columns():
             if column == name:
                 return tuple(shape)
@@ -254,6 +258,14 @@ def at_epoch(dataset, epoch, **options):
     return Iterator(dataset, start=start, **options)
 
 
+def following(iterator, timeout=0):
+    """The next batch of a run without an end."""
+    batch = iterator.next(timeout)
+    if batch is None:
+        raise _core.RunError("[iterator] the run has ended")
+    return batch
+
+
 class Sample:
     """One row outside any run: `columns` {name: array or bytes}, `record` of the source, `origin` in words."""
 
@@ -267,7 +279,11 @@ class Sample:
 
 
 class Replayer:
-    """Samples by their place in an epoch, exactly as a run delivers them. Many samples cost one compilation."""
+    """Samples by their place in an epoch, exactly as a run delivers them. Many samples cost one compilation.
+
+    dataset: of samples, or of batches, whose samples are meant
+    seed: instead of the graph's
+    """
 
     def __init__(self, dataset: Dataset, seed: int | None = None) -> None:
         self._core = _core.Replayer(dataset._core, seed)
@@ -279,7 +295,11 @@ class Replayer:
 
 
 def replay(dataset: Dataset, epoch: int, index: int, seed: int | None = None) -> Sample:
-    """One sample, exactly as a run delivers it."""
+    """One sample, exactly as a run delivers it. An IndexError where the epoch has no such sample.
+
+    dataset, seed: as of Replayer
+    epoch, index: the epoch, and the place in its order, from 0
+    """
     found = Replayer(dataset, seed).sample(epoch, index)
     if found is None:
         raise IndexError(f"epoch {epoch} has no sample {index}")

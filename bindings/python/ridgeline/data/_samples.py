@@ -1,5 +1,7 @@
 """Samples of map-style data sets whose pictures go to the engine, as rows of a graph."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import dataclasses
@@ -13,6 +15,11 @@ from ._collate import schema_of
 from ._follow import BOXES, boxes_of, check_moved, moved_in
 from ._labels import Labels
 from ._leaves import Call, Misfit, Picture
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
 
 
 class Input:
@@ -86,7 +93,6 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None, s
     name = f"{kind.__module__}.{kind.__qualname__}"
     rows = _Rows(dataset, turns, places, kinds)
     moved = _moved_beside(first, places)
-    given = dict(channels=channels, classes=classes)
     if pair is not None and not moved:
         other, form = pair
         labels = None if options.known else Labels.of(_at(first, other), f"sample 0: label ({other[0]!r})")
@@ -97,7 +103,7 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None, s
 
             made = FromGenerator(row, [("image", *kinds[0]), labels.column], len(dataset), name=name, thread_safe=True)
             keys = {"image": places[0][0], "label": other[0]} if form == "dict" else None
-            return Input(made, form=form, keys=keys, counts=labels.counts, **given)
+            return Input(made, form=form, keys=keys, counts=labels.counts, channels=channels, classes=classes)
     if pair is not None and label is not None:
         places = rows.choose(places[0][0], *pair[0], pair[1])
     rest = Rest(options, places, moved, steered)
@@ -108,7 +114,8 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None, s
         return (*pictures, *rest.boxes(sample), rest.packed(sample, f"sample {index}"))
 
     made = FromGenerator(full_row, rest.columns_of(kinds), len(dataset), name=name, thread_safe=True)
-    return Input(made, columns=rest.columns, pictures=rest.columns, rest=rest, **given)
+    return Input(made, columns=rest.columns, pictures=rest.columns, rest=rest, channels=channels,
+                 classes=classes)
 
 
 def stream_input(window, first, image, label, options, steered=False):
@@ -151,7 +158,8 @@ def _kinds_of(first, places):
     if len(channels) > 1:
         raise ArgumentError("the pictures of a sample must have equally many channels, these have "
                             + " and ".join(map(str, sorted(channels))))
-    kinds = [("bytes", ()) if isinstance(value, bytes) else ("u8", (-1, -1, value.shape[2])) for value in shown]
+    kinds: list[tuple[str, tuple[int, ...]]] = [
+        ("bytes", ()) if isinstance(value, bytes) else ("u8", (-1, -1, value.shape[2])) for value in shown]
     return kinds, channels.pop()
 
 
@@ -214,10 +222,12 @@ class Rest:
         # The engine records geometry of the column of this name alone, and takes the end of its transforms apart.
         self.columns = ("image",) if len(places) == 1 else tuple(f"image{i}" for i in range(len(places)))
         self.moved = {kind for _, kind in moved}
-        self.follow = None
+        self.follow: Callable[..., Any] | None = None
         self._steered = steered and "BoundingBoxes" in self.moved
         self._options, self._places = options, places
-        self._first = self._schema = self._given = None
+        self._first: Any = None
+        self._schema: Any = None
+        self._given: Any = None
 
     def pictures_in(self, places):
         """The columns of pictures at these places."""
@@ -232,7 +242,7 @@ class Rest:
         except Misfit as error:
             raise ArgumentError(str(error)) from None
 
-    def columns_of(self, kinds):
+    def columns_of(self, kinds) -> list[ColumnSpec]:
         """Of the rows that hold pictures of these kinds and the packed rest."""
         boxes = [(BOXES, "f32", (-1, 4))] if self._steered else []
         return [(column, *kind) for column, kind in zip(self.columns, kinds)] + boxes + [("rest", "bytes", ())]
@@ -287,6 +297,8 @@ class Rest:
             yield sample
 
     def _followed(self, sample, geometry, name):
+        if self.follow is None:
+            return sample
         return self.follow(sample, geometry, name, lambda given, picture: _with(given, self._places[0], picture))
 
 
@@ -331,7 +343,7 @@ def _is_dataclass(sample):
 # ---- where pictures and labels are
 
 
-def places_of_pictures(first, image, label):
+def places_of_pictures(first, image, label) -> list[tuple[Any, ...]]:
     if image is not None:
         places = [place if isinstance(place, tuple) else (place,) for place in
                   (image if isinstance(image, list) else [image])]
@@ -344,8 +356,7 @@ def places_of_pictures(first, image, label):
     if isinstance(first, dict):
         if "image" in first:
             return [("image",)]
-        raise ArgumentError(f"name the keys of image and label with image= and label=, among "
-                            f"{', '.join(map(str, first))}")
+        raise ArgumentError(f"name the key of the picture with image=, among {', '.join(map(str, first))}")
     if isinstance(first, (tuple, list)):
         if len(first) == 2 and not hasattr(first, "_fields"):
             if label is not None and _place(first, label, "label") == 0:
@@ -433,7 +444,15 @@ def _image_value(value):
             f"an image must be bytes, a path, a PIL image or pixels uint8 [height, width, channels], not "
             f"{type(value).__name__} {pixels.dtype} {list(pixels.shape)}"
         )
+    if is_channels_first(pixels.shape):
+        raise TypeError(f"pixels are [height, width, channels], and these {type(value).__name__} uint8 "
+                        f"{list(pixels.shape)}: move the channels behind, or make it an Image of tv_tensors")
     return pixels[:, :, None] if pixels.ndim == 2 else pixels
+
+
+def is_channels_first(shape):
+    """Whether a shape can be none but [channels, height, width]."""
+    return len(shape) == 3 and shape[0] in (1, 3, 4) and shape[2] > 4
 
 
 # Modes of PIL images that become RGB without a loss of what a network is to see: transparency is left out, as the

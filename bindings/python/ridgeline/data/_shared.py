@@ -153,7 +153,7 @@ class Received:
             self._given_back.append(number)
         else:
             memory = np.asarray(_Lease(whole, number, self._given_back))
-        buffers, data = pickle.loads(memory[begin:begin + length])
+        buffers, data = pickle.loads(memory[begin:begin + length].data)
         return pickle.loads(data, buffers=[memory[at:at + size] for at, size in buffers])
 
     def drop(self, number):

@@ -6,9 +6,14 @@ import threading
 
 from ._made import Maker
 from ._pictures import Pictures
-from ._run import at_epoch
+from ._run import Iterator, at_epoch, following
 from ._samples import stream_input
 from ._steps import steered_by_boxes
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
 
 
 class StreamEngine:
@@ -16,16 +21,19 @@ class StreamEngine:
 
     graph = None  # of the epoch at work alone
 
-    def __init__(self, recipe, order, image, label, of_pictures, options):
+    def __init__(self, recipe, order, image, label, of_pictures: tuple[Any, Any, Any, Any], options):
         self._recipe, self._order, self._image, self._label = recipe, order, image, label
         self._of_pictures, self._options = of_pictures, options
-        self.iterator = None
+        self.iterator: Iterator | None = None
 
     def __len__(self):
         return len(self._order)
 
     def go_to(self, state):
         return self._order.go_to(state)
+
+    def forget(self):
+        self.iterator = None
 
     def batches(self, state, timeout):
         recipe, epoch = self._recipe, state["epoch"]
@@ -43,7 +51,7 @@ class StreamEngine:
             for number in range(1 << 62):
                 if self.iterator is None:
                     return
-                batch = self.iterator.next(timeout)
+                batch = following(self.iterator, timeout)
                 rows = sum(1 for packed in batch["rest"] if packed)
                 over = rows < len(batch["rest"])
                 if rows and not (over and recipe.drop_last) and number >= state["delivered"]:

@@ -49,7 +49,7 @@ class Normalized:
     def __init__(self, mean, std, dtype):
         import torch
 
-        mean, std = np.float64(mean)[:, None], np.float64(std)[:, None]
+        mean, std = np.asarray(mean, np.float64)[:, None], np.asarray(std, np.float64)[:, None]
         with np.errstate(over="ignore"):
             table = ((np.arange(256) - 255.0 * mean) / (255.0 * std)).astype(np.float32)
         self._table = torch.from_numpy(table.reshape(-1)).to(dtype)

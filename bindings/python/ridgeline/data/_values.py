@@ -96,6 +96,7 @@ def pinned(value):
         return value.pin_memory() if is_on_host(value) and not value.is_pinned() else value
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return tuple(pinned(inner) for inner in value)
-    if not isinstance(value, (str, bytes)) and hasattr(value, "pin_memory"):
-        return value.pin_memory()
+    pin = None if isinstance(value, (str, bytes)) else getattr(value, "pin_memory", None)
+    if pin is not None:
+        return pin()
     return each(value, pinned)

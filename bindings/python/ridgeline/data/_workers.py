@@ -18,10 +18,14 @@ import socket
 import time
 import weakref
 
-from .._core import RunError
+from .._core import ArgumentError, RunError
 from ._made import CollateError, Maker, bad_of, reopen_files, seed_all, sendable
 from ._shared import Received, Slabs, pack
 from ._worker_info import tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
 
 _WATCH = 5.0  # seconds after which a worker without work looks whether its parent is there
 _PATIENCE = 5.0  # seconds in which workers may end by themselves
@@ -46,7 +50,7 @@ class _Worker:
         self.connection, self.number = connection, number
         self.slabs = Slabs()
         self.tasks = collections.deque()
-        self.slab = None
+        self.slab: Any = None  # that the batch at work lies in
         self.maker = Maker(recipe, worker=number, memory=lambda size: self.slab.memory(size))
         self.maker.check = self._look
         self.parent = os.getppid()
@@ -242,6 +246,9 @@ class Pool:
 
     def wait(self, seconds):
         """[(worker, number, kind, content)] of this epoch's tasks; empty after so many seconds (None: never)."""
+        if os.getpid() != self._owner:
+            raise ArgumentError("this epoch was begun before the process was forked, its worker processes are the other "
+                                "one's: begin another `for`")
         by_end = {member.connection: member for member in self._members}
         ready = multiprocessing.connection.wait([*by_end, *(m.process.sentinel for m in self._members)], seconds)
         came = []
@@ -305,6 +312,13 @@ class _Member:
                 for turn in turns:  # no other thread of ours is inside the data set while it is copied
                     stack.enter_context(turn)
                 self.process.start()
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            self.connection.close()
+            if forked:
+                raise
+            raise ArgumentError(f"worker processes of {context.get_start_method()!r} get the data set, collate_fn and "
+                                f"worker_init_fn by pickle, which does not take them: {error} (functions and classes at "
+                                "the top of a module can be pickled; multiprocessing_context='fork' needs none)") from error
         except BaseException:
             self.connection.close()
             raise

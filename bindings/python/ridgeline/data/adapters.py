@@ -57,6 +57,7 @@ def replaced(loader: Any, **options: Any) -> DataLoader:
 def hugging_face(trainer: type, evaluation: Mapping[str, Any] | None = None, **options: Any) -> type:
     """The class of a Trainer of transformers, whose loaders are replaced.
 
+    trainer: the class, transformers.Trainer or one of your own made of it
     evaluation: options of the loaders of evaluation and prediction that are others than those of training
     options: of DataLoader
     """
@@ -87,7 +88,11 @@ def accelerate(accelerator: Any, loader: DataLoader | Any) -> Any:
 
 
 def fastai(train: Any, valid: Any, device: Any = None) -> Any:
-    """DataLoaders of fastai from two loaders of batches (inputs, targets)."""
+    """DataLoaders of fastai from two loaders of batches (inputs, targets).
+
+    train, valid: DataLoaders of this package
+    device: that tensors are moved to; absent: they stay where they are
+    """
     from fastai.data.core import DataLoaders
 
     return DataLoaders(_OnDevice(train, device), _OnDevice(valid, device), device=device)

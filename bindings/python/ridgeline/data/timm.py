@@ -40,7 +40,7 @@ def create_loader(*args: Any, seed: int | None = None, **options: Any) -> Any:
     return made
 
 
-def _timm():
+def _timm() -> Any:
     try:
         import timm.data
     except ImportError as error:

@@ -36,6 +36,7 @@ def power(x, exponent):
     if not isinstance(exponent, numbers.Real) or not math.isfinite(exponent):
         return refuse(f"the exponent of ** is {exponent!r}; a finite number is meant (of values: "
                       "ridgeline.graph.exp(y * ridgeline.graph.log(x)), for x above 0)")
+    exponent = float(exponent)
     if exponent < 0:
         return op("div", 1, power(x, -exponent))
     if exponent == 0.5:
@@ -162,7 +163,7 @@ def transpose(x, axes):
 
 
 def astype(x, dtype):
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or getattr(dtype, "name", None)
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", "") or getattr(dtype, "name", "")
     ours = _DTYPES.get(name, {"float": "f64", "int": "i64", "bool_": "bool"}.get(name, name))
     if ours not in _OURS:
         refuse(f"astype({dtype!r}): the element types are {', '.join(_OURS)}, and NumPy's of these names")

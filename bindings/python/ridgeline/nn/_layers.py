@@ -52,6 +52,7 @@ class BatchNorm(Layer):
 
     momentum: weight of the new batch in the running statistics
     epsilon: added to variances
+    name: as of `Layer`
     """
 
     _kind = "batch_norm"
@@ -76,6 +77,7 @@ class Conv(Layer):
     activation: what follows it, one of `activations()`
     weight_init, bias_init: how parameters begin: one of `inits()`, of the fans of the kernel, or `normal(deviation)` or
         `constant(value)`
+    name: as of `Layer`
     """
 
     _kind = "conv"
@@ -110,6 +112,7 @@ class ConvTranspose(Layer):
     pad: pixels of the result that are cut off, one number or (top, bottom, left, right)
     output_pad: rows and columns that are added at its end, fewer than the stride
     groups, bias, activation, weight_init, bias_init: as of `Conv`; fans count out * kernel as going in
+    name: as of `Layer`
     """
 
     _kind = "conv_transpose"
@@ -136,6 +139,7 @@ class Dense(Layer):
     out: numbers of the last axis of the result
     bias: whether a number is added
     activation, weight_init, bias_init: as of `Conv`
+    name: as of `Layer`
     """
 
     _kind = "dense"
@@ -156,6 +160,7 @@ class Dropout(Layer):
     """Keeps each element with a probability and divides it by that; in training only.
 
     keep_prob: the probability, in (0, 1], and not that of being dropped, as others have it
+    name: as of `Layer`
     """
 
     _kind = "dropout"
@@ -173,6 +178,7 @@ class DropSamples(Layer):
     to its input (stochastic depth, Huang et al. 2016).
 
     keep_prob: the probability, in (0, 1], and not that of being dropped, as others have it
+    name: as of `Layer`
     """
 
     _kind = "drop_samples"
@@ -345,6 +351,7 @@ class Sequential(Layer):
     """Layers one after the other; functions of a value may stand among them.
 
     A layer without a name is called after its place, "0", "1", ..., behind the name of this one if that has one.
+    name: as of `Layer`
     """
 
     _kind = "sequential"

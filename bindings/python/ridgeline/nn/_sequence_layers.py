@@ -33,6 +33,7 @@ class GroupNorm(Layer):
 
     groups: of neighbouring channels; their number divides that of the channels
     epsilon: added to variances
+    name: as of `Layer`
     """
 
     _kind = "group_norm"
@@ -51,6 +52,7 @@ class Embedding(Layer):
     rows: of the table
     width: numbers of a row
     weight_init: how the table begins: `normal(deviation)`, `constant(value)`, or one of `inits()`; None: normal(1)
+    name: as of `Layer`
     """
 
     _kind = "embedding"
@@ -71,6 +73,7 @@ class Attention(Layer):
 
     heads: which divide D
     dropout_keep: share of the probabilities that dropout keeps, in training only
+    name: as of `Layer`
     """
 
     _kind = "attention"

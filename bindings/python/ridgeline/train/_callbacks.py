@@ -73,12 +73,15 @@ class Progress(Callback):
         self._display: Any = None
 
     def begin(self, run: Run) -> None:
-        self._shows = run.model._core.rank == 0
+        """Looks where to show it."""
+        model: Any = run.model
+        self._shows = model._core.rank == 0
         self._out = self._file or sys.stderr
         self._moves = self._file is None and _notebook() is not None or getattr(self._out, "isatty", bool)()
         self._since, self._from = time.monotonic(), run.step
-        if self._shows and _notebook() is not None and self._file is None:
-            self._display = _notebook().display({"text/plain": ""}, raw=True, display_id=True)
+        notebook = _notebook()
+        if self._shows and notebook is not None and self._file is None:
+            self._display = notebook.display({"text/plain": ""}, raw=True, display_id=True)
 
     def next_stop(self, step: int) -> int | None:
         """So that a line that moves is drawn every `seconds`."""
@@ -94,10 +97,12 @@ class Progress(Callback):
             self._draw(run)
 
     def epoch_end(self, run: Run) -> None:
+        """Prints the line of the epoch, where no line moves."""
         if self._shows and not self._moves and run.has_outputs:
             print(self._line(run), file=self._out, flush=True)
 
     def end(self, run: Run) -> None:
+        """Leaves the line."""
         if self._shows and self._moves and self._display is None:
             print(file=self._out, flush=True)
 

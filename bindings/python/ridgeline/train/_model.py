@@ -232,8 +232,9 @@ class Model:
 
         A RunError or ArgumentError names what does not fit.
         """
-        if hasattr(weights, "state_dict"):
-            weights = weights.state_dict()
+        state_dict = getattr(weights, "state_dict", None)
+        if state_dict is not None:
+            weights = state_dict()
         if not isinstance(weights, (str, bytes, os.PathLike)):
             weights = {name: _array(values) for name, values in weights.items()}
         return WeightMatch(**self._core.load(weights, list(exclude), strict))
@@ -274,7 +275,7 @@ class Model:
             self._scheduled = epochs
             return
         optimizer, steps, total = self._core.optimizer, 10, self._asked + epochs  # steps of an epoch: any number
-        if self._warned or total <= self._scheduled or all(
+        if optimizer is None or self._warned or total <= self._scheduled or all(
                 optimizer.rate(step, steps, self._scheduled) == optimizer.rate(step, steps, total)
                 for step in range(steps - 1, steps * total, steps)):
             return

@@ -1,9 +1,15 @@
 """Cells: nets made of attributes that are Cells and Parameters, with a construct()."""
 
+from __future__ import annotations
+
 from . import context
 from ._parameter import Parameter
 from ._tensor import Tensor
 from ._values import GraphTensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Cell:
@@ -13,13 +19,16 @@ class Cell:
     shapes and no numbers. A Cell that is called with Tensors predicts.
     """
 
+    _cells: dict[str, Cell]
+    _params: dict[str, Parameter]
+
     def __init__(self, auto_prefix=True, flags=None):
         object.__setattr__(self, "_cells", {})
         object.__setattr__(self, "_params", {})
         self._auto_prefix = auto_prefix
         self._path = ""  # of attributes, with a dot at its end
         self._attached = False
-        self._predictor = None
+        self._predictor: Any = None  # a Model
         self.training = False
 
     def __setattr__(self, name, value):
@@ -91,7 +100,8 @@ class Cell:
 
     def cells_and_names(self, name_prefix=""):
         """(path, Cell) of this one and all below, each once."""
-        found, todo = {}, [(name_prefix, self)]
+        found: dict[int, tuple[str, Cell]] = {}
+        todo: list[tuple[str, Cell]] = [(name_prefix, self)]
         while todo:
             name, cell = todo.pop(0)
             if id(cell) in found:
@@ -123,7 +133,7 @@ class Cell:
 
     # ---- what it computes
 
-    def construct(self, *inputs):
+    def construct(self, *inputs, **named):
         raise NotImplementedError(f"{type(self).__name__} has no construct()")
 
     def __call__(self, *inputs, **named):
@@ -135,9 +145,11 @@ class Cell:
         from .train.model import Model
 
         context.mode_is_said()
-        if self._predictor is None:
-            object.__setattr__(self, "_predictor", Model(self))
-        return self._predictor.predict(*inputs)
+        predictor = self._predictor
+        if predictor is None:
+            predictor = Model(self)
+            object.__setattr__(self, "_predictor", predictor)
+        return predictor.predict(*inputs)
 
     def __repr__(self):
         inside = "".join(f"\n  ({name}): " + repr(cell).replace("\n", "\n  ") for name, cell in self._cells.items())
@@ -190,5 +202,5 @@ class CellList(SequentialCell):
             self.append(cell)
         return self
 
-    def construct(self, *inputs):
+    def construct(self, x=None, *more):
         raise NotImplementedError("a CellList is called cell by cell")

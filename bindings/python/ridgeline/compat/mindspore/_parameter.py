@@ -1,11 +1,18 @@
 """Parameters of Cells: arrays with a name, which a Model trains."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from ..._core import first_values
 from ._tensor import Tensor
 from .common import engine_seed, get_seed
 from .common.initializer import rule_of
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Parameter(Tensor):
@@ -18,9 +25,9 @@ class Parameter(Tensor):
         self._given = name
         self.name = name or "Parameter"
         self.requires_grad = requires_grad
-        self._owner = None  # the Model that trained it
+        self._owner: Any = None  # the Model that trained it
         self._rule, self._fans = None, None
-        self._data = None
+        self._data: Any = None  # where it was set
         if isinstance(default_input, Begin):
             self._extents, self._rule, self._fans = default_input.shape, default_input.rule, default_input.fans
         else:
@@ -33,7 +40,7 @@ class Parameter(Tensor):
     def shape(self):
         return tuple(self._extents)
 
-    def asnumpy(self):
+    def asnumpy(self) -> np.ndarray:
         """The numbers: those of the Model that trains it, once one does."""
         if self._owner is not None:
             return self._owner._value_of(self)

@@ -20,7 +20,7 @@ class Tensor:
         if shape is not None and tuple(shape) != self._data.shape:
             raise ValueError(f"the Tensor has the shape {self._data.shape}, not {tuple(shape)}")
 
-    def asnumpy(self):
+    def asnumpy(self) -> np.ndarray:
         """The numbers as a NumPy array."""
         return self._data
 

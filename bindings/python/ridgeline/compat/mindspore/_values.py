@@ -138,13 +138,17 @@ class GraphTensor:
         return f"Tensor(shape={list(self.shape)}, of a graph)"
 
 
+def rule_of(parameter):
+    """How a Parameter begins, for the engine."""
+    return parameter._rule if parameter._rule is not None else nn.constant(0)
+
+
 def declared(parameter):
     """The value of a Parameter in the graph that is being built."""
     extents = parameter.shape
     if len(extents) == 4:
         extents = (extents[0], extents[2], extents[3], extents[1])
-    rule = parameter._rule if parameter._rule is not None else nn.constant(0)
-    value = nn.parameter(parameter.name, extents, init=rule)
+    value = nn.parameter(parameter.name, extents, init=rule_of(parameter))
     return GraphTensor(value, len(extents) == 4)
 
 

@@ -1,7 +1,13 @@
 """MindSpore's context: mode, device, dumps of graphs. One for the process."""
 
+from __future__ import annotations
+
 import os
 import warnings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
@@ -154,7 +160,7 @@ def set_auto_parallel_context(**kwargs):
     _parallel.update(kwargs)
 
 
-def get_auto_parallel_context(attr_key):
+def get_auto_parallel_context(attr_key) -> Any:
     """One of the values of set_auto_parallel_context()."""
     from ...train import rank, ranks
 

@@ -1,5 +1,7 @@
 """MindSpore's functions of Tensors that run as graphs: `ms_function`, `jit`, and their gradients."""
 
+from __future__ import annotations
+
 import functools
 import types
 
@@ -10,6 +12,12 @@ from .._cell import Cell
 from .._names import only
 from .._tensor import Tensor
 from .._values import GraphTensor, value_of
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 def _each(tree, change):
@@ -47,6 +55,8 @@ def _of_values(function, change=value_of):
 
 class _Function:
     """A function of Tensors that runs as a graph."""
+
+    __wrapped__: Callable[..., Any]  # of update_wrapper
 
     def __init__(self, function, made):
         functools.update_wrapper(self, function)

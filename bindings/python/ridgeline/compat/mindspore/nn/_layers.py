@@ -6,7 +6,11 @@ from ...._core import user_line
 from .._cell import Cell
 from .._names import only
 from .._parameter import Begin, Parameter
-from .._values import GraphTensor, declared, operand
+from .._values import GraphTensor, declared, rule_of, tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def pair(extent, what):
@@ -27,16 +31,18 @@ class Layer(Cell):
     def __init__(self):
         super().__init__()
         self._where = user_line()
-        self._layer = None
+        self._layer: Any = None  # once it is built
         self._layer_name = None
 
     def _layer_of(self, make):
         name = self._path.rstrip(".")
-        if self._layer is None or self._layer_name != name:
-            object.__setattr__(self, "_layer", make(name or None))
+        layer = self._layer
+        if layer is None or self._layer_name != name:
+            layer = make(name or None)
+            layer._where = self._where
+            object.__setattr__(self, "_layer", layer)
             self._layer_name = name
-            self._layer._where = self._where
-        return self._layer
+        return layer
 
     def __repr__(self):
         return f"{type(self).__name__}<{self._path.rstrip('.')}>"
@@ -95,13 +101,13 @@ class Conv2d(Layer):
             self.bias = _parameter((out_channels,), bias_init, self.weight.shape)
 
     def construct(self, x):
-        x = operand(x)
+        x = tensor(x)
         if x.shape[1:2] != (self.in_channels,):
             raise ValueError(f"{self!r} has in_channels={self.in_channels}, and reads {list(x.shape)}")
         sides = _padding(self.pad_mode, self.padding, x.shape[2:], self.kernel_size, self.stride, self.dilation, "Conv2d")
         layer = self._layer_of(lambda name: here.Conv(
             self.out_channels, self.kernel_size, self.stride, sides, self.dilation, self.group, self.has_bias,
-            weight_init=self.weight._rule, bias_init=self.bias._rule if self.has_bias else "zeros", name=name))
+            weight_init=rule_of(self.weight), bias_init=rule_of(self.bias) if self.has_bias else "zeros", name=name))
         layer.pad = sides  # of images of this size
         return GraphTensor(layer(x.as_images()), True)
 
@@ -123,7 +129,7 @@ class Conv2dTranspose(Layer):
             self.bias = _parameter((out_channels,), bias_init, self.weight.shape)
 
     def construct(self, x):
-        x = operand(x)
+        x = tensor(x)
         if self.pad_mode == "same":  # H = h * stride
             sides = []
             for k, s, d in zip(self.kernel_size, self.stride, self.dilation):
@@ -136,8 +142,8 @@ class Conv2dTranspose(Layer):
                              "Conv2dTranspose")
         layer = self._layer_of(lambda name: here.ConvTranspose(
             self.out_channels, self.kernel_size, self.stride, tuple(sides), self.output_padding, self.dilation,
-            self.group, self.has_bias, weight_init=self.weight._rule,
-            bias_init=self.bias._rule if self.has_bias else "zeros", name=name))
+            self.group, self.has_bias, weight_init=rule_of(self.weight),
+            bias_init=rule_of(self.bias) if self.has_bias else "zeros", name=name))
         return GraphTensor(layer(x.as_images()), True)
 
 
@@ -154,12 +160,12 @@ class Dense(Layer):
         self._activation = get_activation(activation) if isinstance(activation, str) else activation
 
     def construct(self, x):
-        x = operand(x)
+        x = tensor(x)
         if x.shape[-1] != self.in_channels:
             raise ValueError(f"{self!r} has in_channels={self.in_channels}, and reads {list(x.shape)}")
         layer = self._layer_of(lambda name: here.Dense(
-            self.out_channels, self.has_bias, weight_init=self.weight._rule,
-            bias_init=self.bias._rule if self.has_bias else "zeros", name=name))
+            self.out_channels, self.has_bias, weight_init=rule_of(self.weight),
+            bias_init=rule_of(self.bias) if self.has_bias else "zeros", name=name))
         y = GraphTensor(layer(x.plain()))
         return self._activation(y) if self._activation is not None else y
 
@@ -193,7 +199,7 @@ class BatchNorm2d(Layer):
             getattr(self, name)._called = called
 
     def construct(self, x):
-        x = operand(x)
+        x = tensor(x)
         if x.shape[1:2] != (self.num_features,):
             raise ValueError(f"{self!r} has num_features={self.num_features}, and reads {list(x.shape)}")
         layer = self._layer_of(lambda name: here.BatchNorm(1 - self.momentum, self.eps, name=name))
@@ -221,7 +227,7 @@ class LayerNorm(Layer):
         self.beta = _parameter(self.normalized_shape, beta_init)
 
     def construct(self, x):
-        return GraphTensor(graph.layer_norm(operand(x).plain(), declared(self.gamma).lies, declared(self.beta).lies,
+        return GraphTensor(graph.layer_norm(tensor(x).plain(), declared(self.gamma).lies, declared(self.beta).lies,
                                             epsilon=self.epsilon)[0])
 
 
@@ -236,7 +242,7 @@ class GroupNorm(Layer):
         self.beta = _parameter((num_channels,), beta_init)
 
     def construct(self, x):
-        return GraphTensor(graph.group_norm(operand(x).as_images(), declared(self.gamma).lies, declared(self.beta).lies,
+        return GraphTensor(graph.group_norm(tensor(x).as_images(), declared(self.gamma).lies, declared(self.beta).lies,
                                             groups=self.num_groups, epsilon=self.eps)[0], True)
 
 
@@ -252,7 +258,7 @@ class Embedding(Layer):
         self.embedding_table = _parameter((vocab_size, embedding_size), embedding_table)
 
     def construct(self, ids):
-        return GraphTensor(graph.gather(declared(self.embedding_table).lies, operand(ids).plain(), axis=0))
+        return GraphTensor(graph.gather(declared(self.embedding_table).lies, tensor(ids).plain(), axis=0))
 
 
 class _Pool(Layer):
@@ -272,7 +278,7 @@ class MaxPool2d(_Pool):
     """The greatest number of each window."""
 
     def construct(self, x):
-        x = operand(x)
+        x = tensor(x)
         return GraphTensor(here.MaxPool(self.kernel_size, self.stride, self._sides(x))(x.as_images()), True)
 
 
@@ -280,7 +286,7 @@ class AvgPool2d(_Pool):
     """The mean of each window."""
 
     def construct(self, x):
-        x = operand(x)
+        x = tensor(x)
         layer = here.AvgPool(self.kernel_size, self.stride, self._sides(x), count_include_pad=self.pad_mode == "pad")
         return GraphTensor(layer(x.as_images()), True)
 
@@ -293,14 +299,14 @@ class AdaptiveAvgPool2d(Layer):
         self.output_size = pair(output_size, "output_size of AdaptiveAvgPool2d")
 
     def construct(self, x):
-        return GraphTensor(here.AdaptiveAvgPool(self.output_size)(operand(x).as_images()), True)
+        return GraphTensor(here.AdaptiveAvgPool(self.output_size)(tensor(x).as_images()), True)
 
 
 class Flatten(Layer):
     """[N,C,H,W] to [N,C*H*W]."""
 
     def construct(self, x):
-        x = operand(x)
+        x = tensor(x)
         if x.ndim == 2:
             return x
         if x.ndim == 4:
@@ -321,7 +327,7 @@ class Dropout(Layer):
             raise ValueError(f"Dropout: the share that is kept must lie in (0, 1], but got {self.keep_prob}")
 
     def construct(self, x):
-        x = operand(x)
+        x = tensor(x)
         layer = self._layer_of(lambda name: here.Dropout(keep_prob=self.keep_prob, name=name))
         return GraphTensor(layer(x.lies), x.images)
 
@@ -337,7 +343,7 @@ class _Activation(Layer):
     _name = ""
 
     def construct(self, x):
-        x = operand(x)
+        x = tensor(x)
         return GraphTensor(here.Activation(self._name)(x.lies), x.images)
 
 
@@ -368,7 +374,7 @@ class Softmax(Layer):
         self.axis = axis
 
     def construct(self, x):
-        x = operand(x)
+        x = tensor(x)
         return GraphTensor(here.softmax(x.lies, x.axis(self.axis)), x.images)
 
 

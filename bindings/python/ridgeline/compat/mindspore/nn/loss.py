@@ -1,10 +1,17 @@
 """Losses: Cells of outputs and labels."""
 
+from __future__ import annotations
+
 from .... import graph
 from .... import nn as here
 from ...._core import Loss
 from .._cell import Cell
-from .._values import GraphTensor, operand
+from .._values import GraphTensor, operand, tensor
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class LossBase(Cell):
@@ -22,7 +29,7 @@ class LossBase(Cell):
         self.reduction = reduction
 
     def get_loss(self, x, weights=1.0):
-        x = operand(x) * weights
+        x = tensor(x) * weights
         if self.reduction == "mean":
             return x.mean()
         return x.sum() if self.reduction == "sum" else x
@@ -40,7 +47,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
         self.sparse = sparse
 
     def construct(self, logits, labels):
-        x, labels = operand(logits), operand(labels)
+        x, labels = tensor(logits), tensor(labels)
         if x.ndim != 2 or labels.ndim != (1 if self.sparse else 2):
             raise ValueError(f"SoftmaxCrossEntropyWithLogits(sparse={self.sparse}) takes logits [N,C] and labels "
                              f"{'[N]' if self.sparse else '[N,C]'}, not {list(x.shape)} and {list(labels.shape)}")
@@ -55,7 +62,7 @@ class MSELoss(LossBase):
     """The squared differences."""
 
     def construct(self, logits, labels):
-        x = operand(logits) - labels
+        x = tensor(logits) - labels
         return self.get_loss(x * x)
 
 
@@ -63,7 +70,7 @@ class L1Loss(LossBase):
     """The absolute differences."""
 
     def construct(self, logits, labels):
-        x = operand(logits) - labels
+        x = tensor(logits) - labels
         return self.get_loss(GraphTensor(graph.abs(x.lies), x.images))
 
 
@@ -78,7 +85,7 @@ def loss_of(loss):
     if own is not None:
         return own
 
-    def of_values(outputs, labels):
+    def of_values(outputs, labels) -> Any:
         result = operand(loss(GraphTensor(outputs), GraphTensor(labels) if labels is not None else None))
         return result.plain() if isinstance(result, GraphTensor) else result
 

@@ -1,10 +1,16 @@
 """Optimizers under MindSpore's names, and what they become in `ridgeline.optim`."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from .... import optim as here
 from .._names import lookup, only
 from .._parameter import Parameter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # A learning rate that is given step by step is written as so many straight lines at most.
 MOST_LINES = 512
@@ -28,7 +34,7 @@ class Optimizer:
         if not given:
             raise ValueError("Optimizer got an empty parameter list")
         self.is_group = isinstance(given[0], dict)
-        self._groups = given if self.is_group else [{"params": given}]
+        self._groups: list[dict[str, Any]] = given if self.is_group else [{"params": given}]
         self.parameters = []
         for group in self._groups:
             if "order_params" in group:

@@ -4,6 +4,10 @@
 class LossScaleManager:
     """The base of both."""
 
+    def _setting(self) -> str | tuple[float, bool]:
+        """As `ridgeline.train.Model` takes it."""
+        raise NotImplementedError(f"{type(self).__name__}: Fixed- or DynamicLossScaleManager is meant")
+
 
 class FixedLossScaleManager(LossScaleManager):
     """One number.

@@ -1,5 +1,7 @@
 """Model: a network with its loss and optimizer, over `ridgeline.train.Model`."""
 
+from __future__ import annotations
+
 import os
 
 import numpy as np
@@ -18,6 +20,10 @@ from ..nn.metrics import ALWAYS, metrics_of
 from ..nn.optim import Optimizer
 from .callback import CallbackParam, hooks_of
 from .loss_scale_manager import FixedLossScaleManager, LossScaleManager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _LABEL = "label"
 
@@ -66,8 +72,8 @@ class Model:
         self._check_scale()
         if isinstance(network, Layer) and not network._path:
             network.update_parameters_name("network.")  # a layer by itself
-        self._model = None
-        self._columns, self._label = None, _LABEL  # of its data
+        self._model: Any = None  # the engine's, once data are known
+        self._columns, self._label = [], _LABEL  # of its data
         self._trained = False
         self._synced = None
         self._kept = None  # values behind the last training
@@ -109,8 +115,7 @@ class Model:
     def _fresh(self, columns, label):
         loss = self._loss
         if loss is None and self._optimizer is not None:
-            def loss(outputs, label):  # the network's own
-                return outputs
+            loss = _its_own
         seed = get_seed()
         return here.Model(
             self._net, loss=loss, optimizer=self._optimizer._optimizer(self._network) if self._optimizer else None,
@@ -205,8 +210,8 @@ class Model:
         data, model = self._data(train_dataset)
         train_dataset._model = id(self)
         size = train_dataset.get_dataset_size()
-        if self._moved() is not None:
-            raise RuntimeError(f"the parameter {self._moved().name} was set behind a train() of this Model, whose run goes on "
+        if (moved := self._moved()) is not None:
+            raise RuntimeError(f"the parameter {moved.name} was set behind a train() of this Model, whose run goes on "
                                "with its own values: a new Model trains from the new ones")
         if self._steps() == 0:
             model.build(data)
@@ -284,6 +289,11 @@ class Model:
 
     def __repr__(self):
         return f"<Model {type(self._network).__name__}, step {self._steps()}>"
+
+
+def _its_own(outputs, label):
+    """The loss that a network gives itself."""
+    return outputs
 
 
 class _OwnMetric:

@@ -1,0 +1,183 @@
+"""What people try first with their own data: a clear answer where it cannot be, and copies and forks of a loader."""
+
+import os
+import pathlib
+import pickle
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+
+from ridgeline import ArgumentError, data
+from ridgeline.data import DataLoader
+
+from loader_support import RANDOM, equal, torch, torchvision, v1
+from support import Folder, needs_pillows_pixels
+
+
+class Numbers:
+    """Samples that are their own numbers."""
+
+    def __len__(self):
+        return 20
+
+    def __getitem__(self, index):
+        return range(20)[index]
+
+
+class Flow:
+    def __iter__(self):
+        return iter(range(20))
+
+
+class Backwards:
+    def __len__(self):
+        return 20
+
+    def __iter__(self):
+        return reversed(range(20))
+
+
+class Answers(unittest.TestCase):
+    def test_what_has_no_samples_by_number_is_told_what_to_give(self):
+        for given, told in ((Flow, "not the class Flow: give an object of it"),
+                            (lambda: iter(()), "not the function <lambda>: give an object whose __iter__ calls it"),
+                            ({"image": np.zeros(4), "label": np.zeros(4)}, r"is a dict with the keys 'image', 'label': .*data.InMemory"),
+                            (5, "not a int")):
+            with self.assertRaisesRegex(ArgumentError, told):
+                DataLoader(given, 2)
+        self.assertEqual([b.tolist() for b in DataLoader({0: 5, 1: 6}, 2)], [[5, 6]])
+
+    def test_a_file_is_told_what_reads_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, told in (("a.tar", "data.Tar reads"), ("a.csv", "data.Csv reads"), ("a.png", r"Parquet files$")):
+                path = pathlib.Path(folder, name)
+                path.touch()
+                with self.assertRaisesRegex(ArgumentError, f"{name} is a file, .*{told}"):
+                    DataLoader(path, 2)
+
+    def test_pixels_whose_channels_come_first_are_refused(self):
+        class Pictures(Numbers):
+            def __getitem__(self, index):
+                return torch.zeros(3, 40, 50, dtype=torch.uint8), index
+
+        with self.assertRaisesRegex(ArgumentError, r"\[height, width, channels\], and these Tensor uint8 \[3, 40, 50\]: move"):
+            DataLoader(Pictures(), 2, transform=data.Resize((8, 8)))
+        digits = data.InMemory({"image": np.zeros((6, 1, 28, 28), np.uint8), "label": np.arange(6)})
+        with self.assertRaisesRegex(ArgumentError, r"'image' is \[1, 28, 28\]: pictures are \[height, width, channels\]"):
+            DataLoader(digits, 2)
+
+    def test_a_mask_of_pil_is_told_how_it_can_follow_its_picture(self):
+        from PIL import Image
+
+        class Masks(Numbers):
+            def __getitem__(self, index):
+                return Image.new("RGB", (9, 8)), Image.new("L", (9, 8))
+
+        with self.assertRaisesRegex(ArgumentError, r"\[1\] is a picture of PIL: .*a Mask of tv_tensors"):
+            DataLoader(Masks(), 2, transform=data.Resize((8, 8)))
+
+    def test_what_worker_processes_would_do_is_refused_where_there_are_none(self):
+        with self.assertRaisesRegex(ArgumentError, "timeout is not supported: with num_workers=0"):
+            DataLoader(Numbers(), 4, timeout=5)
+        for loader in (Numbers(), data.InMemory({"x": np.arange(4)})):
+            with self.assertRaisesRegex(ArgumentError, "num_workers is -1"):
+                DataLoader(loader, 4, num_workers=-1)
+
+    def test_what_cannot_go_to_spawned_workers_is_told(self):
+        with self.assertRaisesRegex(ArgumentError, "'spawn' get the data set, .* by pickle, .*multiprocessing_context='fork'"):
+            list(DataLoader(Numbers(), 4, collate_fn=lambda batch: batch, num_workers=1, multiprocessing_context="spawn"))
+
+    def test_a_state_is_a_dict_and_counts_batches_of_its_own_size(self):
+        for given in (None, "state", [1]):
+            with self.assertRaisesRegex(ArgumentError, "a state is the dict that state_dict"):
+                DataLoader(Numbers(), 4).load_state_dict(given)
+        for make in (lambda size: DataLoader(Numbers(), size, sampler=Backwards()), lambda size: DataLoader(Flow(), size)):
+            loader = make(4)
+            next(iter(loader))
+            state = loader.state_dict()
+            with self.assertRaisesRegex(ArgumentError, "counts batches of 4, this loader's have 5"):
+                make(5).load_state_dict(state)
+            same = make(4)
+            same.load_state_dict(state)
+            self.assertEqual(len(list(same)), 4)
+
+    def test_a_loader_has_the_attributes_of_pytorchs(self):
+        generator = torch.Generator().manual_seed(3)
+        theirs = torch.utils.data.DataLoader(Numbers(), 4, num_workers=2, timeout=9, prefetch_factor=3, generator=generator)
+        ours = DataLoader(Numbers(), 4, num_workers=2, timeout=9, prefetch_factor=3, generator=generator)
+        for name in ("batch_size", "num_workers", "timeout", "prefetch_factor", "generator", "worker_init_fn", "drop_last",
+                     "multiprocessing_context", "persistent_workers", "pin_memory", "pin_memory_device", "in_order"):
+            self.assertEqual(getattr(ours, name), getattr(theirs, name), name)
+
+
+class Copies(Folder):
+    def loaders(self):
+        folder = torchvision.datasets.ImageFolder(self.dir, RANDOM)
+        yield "of the engine", DataLoader(folder, 4, shuffle=True, seed=3)
+        yield "in an order of the user's", DataLoader(folder, 4, sampler=Backwards())
+        yield "by the engine's transforms", DataLoader(self.dir, 4, transform=[data.Resize((8, 8)), data.Normalize.imagenet()])
+        yield "of Python", DataLoader(Numbers(), 4, shuffle=True, generator=torch.Generator().manual_seed(4))
+        yield "in processes", DataLoader(Numbers(), 4, shuffle=True, num_workers=1)
+        yield "of a stream", DataLoader(Flow(), 4)
+
+    def same(self, a, b):
+        return equal(a, b) if isinstance(a[0], list) else [x.tolist() for x in a] == [x.tolist() for x in b]
+
+    def test_a_pickled_loader_gives_the_same_batches_from_the_same_place(self):
+        for name, loader in self.loaders():
+            with self.subTest(name):
+                self.assertTrue(self.same(list(pickle.loads(pickle.dumps(loader))), list(loader)))
+                for _ in loader:
+                    copy = pickle.loads(pickle.dumps(loader))
+                    break
+                self.assertEqual(copy.state_dict(), loader.state_dict())
+                self.assertTrue(self.same(list(copy), list(loader)))
+
+    def test_a_fork_begins_epochs_of_its_own_and_takes_nothing_from_its_parent(self):
+        for name, loader in self.loaders():
+            with self.subTest(name), warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # 3.12: threads and fork
+                expected = len(list(loader))
+                batches = iter(loader)
+                next(batches)
+                child = os.fork()
+                if child == 0:
+                    code = 1
+                    try:
+                        if not name.startswith(("of a stream", "of Python")):  # which this thread makes
+                            with self.assertRaisesRegex(ArgumentError, "fork"):
+                                next(batches)
+                        code = 0 if len(list(loader)) == expected else 2
+                    finally:
+                        os._exit(code)
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+                self.assertEqual(len(list(batches)), expected - 1)
+                loader.close()
+
+    def test_transforms_are_pickled_where_no_python_code_would_be_lost(self):
+        chain = data.RandomApply([data.Resize((8, 8)), data.ColorJitter(0.3)], p=0.5)
+        self.assertEqual(pickle.loads(pickle.dumps(chain)), chain)
+        with self.assertRaisesRegex(TypeError, "a Function cannot be pickled"):
+            pickle.dumps(data.Function(np.copy))
+
+
+@needs_pillows_pixels
+class Presets(Folder):
+    def test_the_preset_that_weights_bring_has_torchvisions_pixels(self):
+        from torchvision.transforms._presets import ImageClassification
+
+        preset = ImageClassification(crop_size=24, resize_size=32)
+        steps = v1.Compose([v1.Resize(32), v1.CenterCrop(24), v1.ToTensor(), v1.Normalize(preset.mean, preset.std)])
+        folder = torchvision.datasets.ImageFolder(self.dir, preset)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            made = list(DataLoader(folder, 8))
+        self.assertTrue(equal(made, list(DataLoader(self.dir, 8, transform=steps))))
+        for (pixels, _), (theirs, _) in zip(made, torch.utils.data.DataLoader(folder, 8), strict=True):
+            self.assertTrue(torch.allclose(pixels, theirs, atol=1e-6))
+
+
+if __name__ == "__main__":
+    unittest.main()
