@@ -205,6 +205,14 @@ TEST(Verifier, RejectsResultsAndUpdatesThatAreNone) {
   }
 }
 
+TEST(GraphText, ByteOrderMarksAreSkippedAndBytesThatAreNoTextAreShownAsSuch) {
+  const std::string text = "graph @g(%x: f32[2]) {\n  %0 = relu(%x) : f32[2]\n  return %0\n}\n";
+  EXPECT_EQ(parse_graph("\xef\xbb\xbf" + text).nodes.size(), 1u);
+  const std::string cut = text.substr(0, 11) + std::string(1, '\0') + text.substr(11);
+  EXPECT_NE(error_of([&] { parse_graph(cut); }).find("before '\\x00: f32[2]) {'"), std::string::npos)
+      << error_of([&] { parse_graph(cut); });
+}
+
 // Functions that call the two before them, or one twice: a few lines that expand to more ops than memory can hold.
 TEST(Inline, RefusesShortTextsOfTooManyOps) {
   const auto text = [](int functions, bool two) {

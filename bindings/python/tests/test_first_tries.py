@@ -68,6 +68,11 @@ class Answers(unittest.TestCase):
         with self.assertRaisesRegex(ArgumentError, r"'image' is \[1, 28, 28\]: pictures are \[height, width, channels\]"):
             DataLoader(digits, 2)
 
+    def test_pixels_of_many_channels_are_not_resized(self):
+        scenes = data.InMemory({"image": np.zeros((2, 9, 8, 5), np.uint8), "label": np.arange(2)})
+        with self.assertRaisesRegex(data.Error, r"pixels of 5 channels cannot be resized \(at most 4\)"):
+            list(scenes.map(data.Resize((4, 4))).batch(2))
+
     def test_a_mask_of_pil_is_told_how_it_can_follow_its_picture(self):
         from PIL import Image
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/data/sample/geometry.h"
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/decode.h"
@@ -53,6 +54,7 @@ class SizeRule {
 
 // `part`: the source that the prepared resizer reads.
 void resample(Frame& frame, image::Resizer& resizer, const image::ImageView& part) {
+  if (part.channels > 4) throw Error(fmt::format("pixels of {} channels cannot be resized (at most 4)", part.channels));
   if (frame.tail) return frame.tail->resample(frame, resizer, part);
   const image::Size out = resizer.result();
   std::uint8_t* target = frame.output(bytes_of(out, part.channels));

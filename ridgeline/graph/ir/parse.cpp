@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/graph/ir/builder.h"
 #include "ridgeline/graph/ir/text.h"
 
@@ -17,7 +18,9 @@ constexpr std::size_t kMostCopiedOps = std::size_t{1} << 20;
 class Parser {
  public:
   Parser(std::string_view text, std::string_view file, ParseOptions options)
-      : text_(text), file_(file), options_(options) {}
+      : text_(text), file_(file), options_(options) {
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // the byte order mark that some editors write
+  }
 
   Graph module() {
     std::map<std::string, Graph> functions;
@@ -37,7 +40,8 @@ class Parser {
   [[noreturn]] void fail(const std::string& expected) {
     std::string found(text_.substr(at_, 20));
     if (const std::size_t end = found.find('\n'); end != std::string::npos) found.resize(end);
-    refuse(line_, "expected " + expected + (found.empty() ? " at the end of the line" : " before '" + found + "'"));
+    refuse(line_,
+           "expected " + expected + (found.empty() ? " at the end of the line" : " before '" + printable(found) + "'"));
   }
   [[noreturn]] void refuse(int line, const std::string& what) {
     throw Error("[graph text] " + std::string(file_) + " line " + std::to_string(line) + ": " + what);
