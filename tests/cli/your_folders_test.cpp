@@ -57,6 +57,16 @@ std::string evaluate_words(const std::string& data_dir, const std::string& log, 
          "/log_" + log + " " + more;
 }
 
+TEST(FoundFolders, FlagsForRecordsAndArchivesAreSaidToDoNothingOnFolders) {
+  const std::string dir = new_folder("idle");
+  copy_part("train", dir + "/train");
+  expect(run(train_words(dir, "idle", "--mode=train --label_base=1 --label_field=cls --allow_missing_shards=True")), 0,
+         {"warning: --label_base has no effect on class folders, only on records",
+          "warning: --label_field has no effect on class folders, only on tar archives",
+          "warning: --allow_missing_shards has no effect on class folders, only on records"});
+  EXPECT_EQ(run(train_words(dir, "idle", "--mode=train")).text.find("no effect"), std::string::npos);
+}
+
 TEST(FoundFolders, ATestPartIsLeftAloneWhereThereIsOneForValidation) {
   const std::string dir = new_folder("three");
   copy_part("train", dir + "/Training");

@@ -219,6 +219,14 @@ void add_notes(const Part& part, const Recipe& recipe, std::vector<std::string>&
     notes.push_back(fmt::format("labels: stored from {} on{}", part.source.label_base(),
                                 recipe.label_base == data::LabelBase::automatic ? " (--label_base=auto)" : ""));
   }
+  if (part.layout == data::Layout::class_folders) {
+    const auto idle = [&](bool given, const char* flag, const char* layout) {
+      if (given) notes.push_back(fmt::format("warning: --{} has no effect on class folders, only on {}", flag, layout));
+    };
+    idle(recipe.label_base != data::LabelBase::automatic, "label_base", "records");
+    idle(recipe.label_field != "auto", "label_field", "tar archives");
+    idle(recipe.allow_missing_shards, "allow_missing_shards", "records");
+  }
   if (!part.label_field.empty())
     notes.push_back(fmt::format("labels: {}{}",
                                 part.label_field == "/" ? "the folders of the samples" : part.label_field,
