@@ -64,7 +64,8 @@ TEST(BadInput, FlagsAreRefusedByName) {
   expect(run("train --optimizer=adam --beta2=1 --synthetic"), 2, {"beta2 is 1", "[0, 1)"});
   expect(run("train --beta1=0.5 --synthetic"), 2,
          {"--beta1 has no effect on the optimizer momentum", "--use_nesterov"});
-  expect(run("train --optimizer=sgd --momentum=0.9 --synthetic"), 2, {"--momentum means nothing", "none of these"});
+  expect(run("train --optimizer=sgd --momentum=0.9 --synthetic"), 2,
+         {"--momentum has no effect on the optimizer sgd", "none of these"});
   expect(run("train --lr_schedule=cosinus --synthetic"), 2, {"unknown schedule 'cosinus'", "cosine", "one_cycle"});
   expect(run("train --lr_power=2 --synthetic"), 2, {"--lr_power has no effect on the schedule warmup_cosine"});
   expect(run("train --lr_schedule=multi_step --synthetic"), 2, {"--lr_decay_epochs, such as 30,60,90"});
@@ -188,8 +189,10 @@ TEST(BadInput, AFullDiskWhileSavingKeepsTheOldCheckpoint) {
 }
 
 TEST(BadInput, PredictSaysWhichFilesOfModelsItReads) {
-  expect(run("predict m.onnx picture.jpg"), 2, {"m.onnx: predict reads model files *.rdgm", "checkpoints"});
-  expect(run("predict m.safetensors picture.jpg"), 2, {"weights are given by --weights=m.safetensors"});
+  expect(run("predict m.onnx picture.jpg"), 2,
+         {"m.onnx: predict does not read ONNX files, only model files *.rdgm", "checkpoints"});
+  expect(run("predict m.safetensors picture.jpg"), 2,
+         {"m.safetensors is not an image; to use it as weights: --weights=m.safetensors"});
 }
 
 }  // namespace

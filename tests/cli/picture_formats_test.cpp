@@ -70,7 +70,7 @@ TEST(PictureFormats, TurnedPicturesAreCountedAndTurnedWhereThatIsAskedFor) {
   expect(testing::run("export --checkpoint_dir=" + log_dir + " --out=" + model), 0, {});
   EXPECT_EQ(testing::run("predict " + model + " --format=csv " + lying).text, as_trained);
   expect(testing::run("predict " + model + " --exif_orientation=apply " + lying), 2,
-         {"--exif_orientation has no meaning"});
+         {"--exif_orientation has no effect with the model file"});
   // The setting is stored with the run.
   expect(testing::run(
              "train --mode=train --max_train_steps=3 --model=resnet20 --batch_size=4 --bad_samples=skip --data_dir=" +
@@ -81,12 +81,12 @@ TEST(PictureFormats, TurnedPicturesAreCountedAndTurnedWhereThatIsAskedFor) {
   // Resized images in a packed file have no Exif data.
   expect(testing::run("dataset pack --split=train --short_side=20 --data_dir=" + folder +
                       " --out=" + in_temporary("a.ridge")),
-         0, {"note: 2 resized images lay or were mirrored"});
+         0, {"note: 2 resized images have an Exif orientation, which is not stored"});
   const testing::Outcome turned =
       testing::run("dataset pack --split=train --short_side=20 --exif_orientation=apply --data_dir=" + folder +
                    " --out=" + in_temporary("b.ridge"));
   expect(turned, 0, {"18 images"});
-  EXPECT_EQ(turned.text.find("lay or were mirrored"), std::string::npos);
+  EXPECT_EQ(turned.text.find("have an Exif orientation"), std::string::npos);
   expect(testing::run("doctor --data_dir=" + folder +
                       " --model=resnet20 --batch_size=4 --log_dir=" + in_temporary("doctored")),
          1, {"2 of 19 images are stored lying or mirrored"});
