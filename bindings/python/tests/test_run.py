@@ -363,7 +363,7 @@ class Package(unittest.TestCase):
         code = ("import sys\nbefore = set(sys.modules)\nimport ridgeline.data\n"
                 "print(*sorted(m for m in set(sys.modules) - before if m.split('.')[0] != 'ridgeline'))")
         small = {"__future__", "_collections", "_functools", "_operator", "atexit", "collections", "collections.abc",
-                 "functools", "itertools", "keyword", "operator", "reprlib", "types"}
+                 "copyreg", "functools", "itertools", "keyword", "operator", "reprlib", "types"}
         self.assertEqual(set(run_python(code).stdout.split()) - small, set())
 
     def test_no_error_prints_a_stray_line(self):

@@ -7,6 +7,7 @@ import tempfile
 import time
 import unittest
 import warnings
+from multiprocessing import resource_tracker
 
 import numpy as np
 
@@ -18,8 +19,9 @@ from support import run_python, threads
 
 
 def children():
+    """Without the resource tracker that the interpreter starts with the first use of "spawn", and keeps."""
     with open(f"/proc/self/task/{os.getpid()}/children") as file:
-        return [int(pid) for pid in file.read().split()]
+        return [pid for pid in map(int, file.read().split()) if pid != resource_tracker._resource_tracker._pid]
 
 
 def alive(pid):
