@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from .._core import ArgumentError, RunError
-from ._run import Iterator, at_epoch, following
+from ._run import Iterator, Opened, at_epoch, following
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,34 +14,16 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 16  # indices of a user's order that one graph holds
 
 
-class Engine:
+class Engine(Opened):
     """A graph in its own order. `deliver(batch, rows)` makes the value of a batch."""
 
     def __init__(self, graph, deliver, options):
-        self.graph, self._deliver, self._options = graph, deliver, options
-        self.iterator: Iterator | None = None
-
-    def __len__(self):
-        return len(self.graph)
-
-    def _opened(self, start=None):
-        if self.iterator is None:
-            self.iterator = Iterator(self.graph, start=start, **self._options)
-        return self.iterator
-
-    def go_to(self, state):
-        iterator = self._opened(state)
-        if state is not None and iterator.state() != state:
-            iterator.restore(state)
-        return iterator.state()
-
-    def forget(self):
-        """In a process that was forked: the run is the other one's."""
-        self.iterator = None
+        super().__init__(graph, options)
+        self._deliver = deliver
 
     def batches(self, state, timeout):
         """(value, the state after it, whether it is the epoch's last)."""
-        iterator = self._opened()
+        iterator = self.opened()
         while True:
             batch = following(iterator, timeout)
             last = batch.last_of_epoch
@@ -58,11 +40,6 @@ class Engine:
 
     def bad_samples(self):
         return self.iterator.bad_samples() if self.iterator else 0
-
-    def close(self):
-        if self.iterator is not None:
-            self.iterator.close()
-            self.iterator = None
 
 
 class OwnEngine:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 import types
 import warnings
 from collections.abc import Mapping
 
 from .._core import ArgumentError
+from ._arguments import is_default_collate, length_of, one_of, refuse, usual_output
 from ._device import can_pin, device_of, dtype_of, page_lock
-from ._inputs import check_kind, input_of, no_data_set, transform_of
+from ._inputs import check_kind, input_of, transform_of
 from ._orders import is_own, ordered, own_order, ranks
 from ._samples import is_stream, turns_of
 
@@ -115,10 +115,10 @@ class DataLoader:
         from ._steps import flatten, steered_by_boxes
         from ._tail import End
 
-        output = _world() if output is None else output
-        _one_of("output", output, ("torch", "numpy"))
-        _one_of("memory_format", memory_format, ("channels_last", "contiguous"))
-        _one_of("bad_samples", bad_samples, ("raise", "skip", "replace"))
+        output = usual_output() if output is None else output
+        one_of("output", output, ("torch", "numpy"))
+        one_of("memory_format", memory_format, ("channels_last", "contiguous"))
+        one_of("bad_samples", bad_samples, ("raise", "skip", "replace"))
         check_kind(dataset, sampler is not None or batch_sampler is not None)
         if num_workers < 0:
             raise ArgumentError(f"num_workers is {num_workers}, it must be 0 or more")
@@ -142,7 +142,7 @@ class DataLoader:
         self.num_workers, self.prefetch_factor, self.timeout = num_workers, prefetch_factor, timeout
         self.worker_init_fn, self.multiprocessing_context = worker_init_fn, multiprocessing_context
         self.generator, self.pin_memory_device, self.in_order = generator, pin_memory_device, in_order
-        self.collate_fn = None if _is_default_collate(collate_fn) else collate_fn
+        self.collate_fn = None if is_default_collate(collate_fn) else collate_fn
         self.device = device_of(device)
         if self.device is not None and output == "numpy":
             raise ArgumentError("device is for output='torch'")
@@ -267,7 +267,7 @@ class DataLoader:
         if count == 0:
             for name, value in (("prefetch_factor", prefetch), ("multiprocessing_context", context),
                                 ("timeout", self.timeout or None)):
-                _refuse(name, value, "with num_workers=0 there are no worker processes")
+                refuse(name, value, "with num_workers=0 there are no worker processes")
         if batch_size is None and batch_sampler is None and bad_samples != "raise":
             raise ArgumentError(f"bad_samples={bad_samples!r} needs batches: give a batch_size")
         alone = batch_size is None and batch_sampler is None
@@ -278,12 +278,12 @@ class DataLoader:
             own_order(sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size)
             place = OwnOrder("sampler", seed, sampler, batch_size, drop_last) if batch_sampler is None else \
                 OwnOrder("batch_sampler", seed, batch_sampler)
-            rows = _length(dataset) if bad_samples == "replace" else None
+            rows = length_of(dataset) if bad_samples == "replace" else None
         else:
             from .. import data
             import numpy as np
 
-            rows = _length(dataset)
+            rows = length_of(dataset)
             if rows == 0:
                 raise ArgumentError("the data set is empty")
             graph, self._followed = _followed(*ordered(data.InMemory({"index": np.arange(rows)}), shuffle, sampler, rank,
@@ -300,7 +300,7 @@ class DataLoader:
 
         sampler, batch_sampler, shuffle, batch_size, drop_last, _, world_size = order
         for name, value in (("sampler", sampler), ("batch_sampler", batch_sampler), ("shuffle", shuffle or None)):
-            _refuse(name, value, "an iterable data set has an order of its own")
+            refuse(name, value, "an iterable data set has an order of its own")
         if world_size != 1:
             raise ArgumentError("an iterable data set gives each rank its own part: leave out rank and world_size")
         if bad_samples != "raise":
@@ -469,39 +469,8 @@ def _again(kind, given, state, loaded):
     return loader
 
 
-def _world():
-    if "torch" in sys.modules:
-        return "torch"
-    import importlib.util
-
-    return "numpy" if importlib.util.find_spec("torch") is None else "torch"
-
-
-def _length(dataset):
-    if not hasattr(dataset, "__getitem__"):
-        raise no_data_set(dataset)
-    if not hasattr(dataset, "__len__"):
-        raise ArgumentError(f"{type(dataset).__name__} has no __len__: give a sampler that knows its indices")
-    return len(dataset)
-
-
 def _followed(dataset, sampler):
     return dataset, sampler and [sampler, sampler.epoch]
-
-
-def _refuse(name, value, why):
-    if value is not None:
-        raise ArgumentError(f"{name} is not supported: {why}")
-
-
-def _one_of(name, value, allowed):
-    if value not in allowed:
-        raise ArgumentError(f"{name} is {value!r} (allowed: {', '.join(map(repr, allowed))})")
-
-
-def _is_default_collate(function):
-    return function is None or getattr(function, "__module__", "").endswith("_utils.collate") and \
-        function.__name__ == "default_collate"
 
 
 def _batched(dataset, transform, shuffle, sampler, drop_last):

@@ -9,7 +9,7 @@ import time
 
 from .._core import ArgumentError, RunError
 from ._made import CollateError, Generators, Maker
-from ._run import Iterator, following
+from ._run import Opened, following
 from ._workers import Pool, raised_by
 
 
@@ -18,44 +18,22 @@ if TYPE_CHECKING:
     from ._types import *  # noqa: F403
 
 
-class GraphOrder:
+class GraphOrder(Opened):
     """Indices in an order of the engine: its shuffles, samplers and ranks, with its states."""
 
     def __init__(self, graph, alone, seed):
-        self.graph, self._alone, self._seed = graph, alone, seed
-        self._iterator: Iterator | None = None
-
-    def __len__(self):
-        return len(self.graph)
-
-    def _opened(self, start=None):
-        if self._iterator is None:  # without threads: it only counts
-            self._iterator = Iterator(self.graph, start=start, epochs=-1, pull=True, seed=self._seed)
-        return self._iterator
-
-    def go_to(self, state):
-        iterator = self._opened(state)
-        if state is not None and iterator.state() != state:
-            iterator.restore(state)
-        return iterator.state()
-
-    def forget(self):
-        self._iterator = None
+        super().__init__(graph, dict(epochs=-1, pull=True, seed=seed))  # without threads: it only counts
+        self._alone = alone
 
     def batches(self, epoch, delivered):
         """(indices, the state after them) to the end of the epoch."""
-        iterator = self._opened()
+        iterator = self.opened()
         while True:
             batch = following(iterator)
             indices = batch["index"].tolist()
             yield (indices[0] if self._alone else indices), batch.state_after()
             if batch.last_of_epoch:
                 return
-
-    def close(self):
-        if self._iterator is not None:
-            self._iterator.close()
-            self._iterator = None
 
 
 class OwnOrder:

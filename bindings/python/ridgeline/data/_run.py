@@ -266,6 +266,37 @@ def following(iterator, timeout=0):
     return batch
 
 
+class Opened:
+    """A graph whose run is opened where it is first needed, and anew after close() or in a process that was forked."""
+
+    def __init__(self, graph, options):
+        self.graph, self._options = graph, options
+        self.iterator: Iterator | None = None
+
+    def __len__(self):
+        return len(self.graph)
+
+    def opened(self, start=None) -> Iterator:
+        if self.iterator is None:
+            self.iterator = Iterator(self.graph, start=start, **self._options)
+        return self.iterator
+
+    def go_to(self, state):
+        iterator = self.opened(state)
+        if state is not None and iterator.state() != state:
+            iterator.restore(state)
+        return iterator.state()
+
+    def forget(self):
+        """In a process that was forked: the run is the other one's."""
+        self.iterator = None
+
+    def close(self):
+        if self.iterator is not None:
+            self.iterator.close()
+            self.iterator = None
+
+
 class Sample:
     """One row outside any run: `columns` {name: array or bytes}, `record` of the source, `origin` in words."""
 
