@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
 #include <variant>
 
 #include "ridgeline/cli/replaced_settings.h"
@@ -18,6 +20,22 @@ namespace ridgeline::cli {
 namespace {
 
 constexpr std::size_t kDocuments = 3;
+constexpr char kAllowedDocuments[] = "(allowed: 1 to 3: values, help, choices)";
+
+// Only where documents begin. YAML::LoadAll() makes documents without end of a text at which the parser stops.
+class DocumentStarts : public YAML::EventHandler {
+ public:
+  std::vector<YAML::Mark> starts;
+  void OnDocumentStart(const YAML::Mark& mark) override { starts.push_back(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
 
 class Reader {
  public:
@@ -26,12 +44,12 @@ class Reader {
   Preset read(const std::string& yaml) {
     std::vector<YAML::Node> documents;
     try {
+      refuse_more_documents(yaml);
       documents = YAML::LoadAll(yaml);
     } catch (const YAML::Exception& error) {
       refuse(error.mark, "is not valid YAML: " + error.msg);
     }
-    if (documents.empty() || documents.size() > kDocuments)
-      refuse(YAML::Mark(), fmt::format("has {} documents (allowed: 1 to 3: values, help, choices)", documents.size()));
+    if (documents.empty()) refuse(YAML::Mark(), fmt::format("has no document {}", kAllowedDocuments));
     Preset preset;
     each(documents[0], [&](const std::string& key, const YAML::Node& key_node, const YAML::Node& value) {
       check_flag(key, key_node);
@@ -63,6 +81,16 @@ class Reader {
   [[noreturn]] void refuse(const YAML::Mark& at, const std::string& what) const {
     const std::string line = at.is_null() ? "" : fmt::format(":{}", at.line + 1);
     throw Error(fmt::format("[preset] {}{}: {}", where_, line, what), ErrorKind::usage);
+  }
+
+  void refuse_more_documents(const std::string& yaml) const {
+    std::istringstream text(yaml);
+    YAML::Parser parser(text);
+    DocumentStarts documents;
+    while (parser.HandleNextDocument(documents)) {
+      if (documents.starts.size() > kDocuments)
+        refuse(documents.starts.back(), fmt::format("begins a fourth document {}", kAllowedDocuments));
+    }
   }
 
   template <class Body>

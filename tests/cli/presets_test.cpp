@@ -39,6 +39,11 @@ TEST(Presets, MistakesAreNamedWithTheirLine) {
   EXPECT_EQ(error("lr: 1\nlr: 2\n"), "[preset] a.yaml:2: 'lr' occurs twice");
   EXPECT_EQ(error("lr: {a: 1}\n"), "[preset] a.yaml:1: 'lr' is not a text, number or boolean");
   EXPECT_EQ(error("lr: [1, 2]\n"), "[preset] a.yaml:1: 'lr' takes one value, not a list");
+  EXPECT_EQ(error("lr: 1\n---\nlr: x\n---\nlr: [1, 2]\n---\nlr: 3\n"),
+            "[preset] a.yaml:6: begins a fourth document (allowed: 1 to 3: values, help, choices)");
+  // The parser stops at the comma, again and again.
+  EXPECT_EQ(error("lr: 1\n---\n,preset: x\n"),
+            "[preset] a.yaml:3: begins a fourth document (allowed: 1 to 3: values, help, choices)");
   EXPECT_EQ(error("preset: x\n"), "[preset] a.yaml:1: 'preset' is not allowed in a preset");
   EXPECT_EQ(error("- lr\n"), "[preset] a.yaml:1: is not a list of `flag: value`");
   EXPECT_NE(error("lr: [1\n").find("is not valid YAML"), std::string::npos);
