@@ -12,6 +12,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/train/ranks/ranks.h"
+#include "ridgeline/train/run_files.h"
 
 namespace ridgeline::train {
 namespace {
@@ -68,7 +69,7 @@ EvaluationRow evaluation_of(const Line& line) {
 }  // namespace
 
 Metrics::Metrics(const std::string& directory, std::int64_t step)
-    : path_((fs::path(directory) / "metrics.jsonl").string()) {
+    : path_((fs::path(directory) / kMetricsFile).string()) {
   resume(step);
   lines_.emplace(path_);
   const bool earlier = has_event_files(directory);
@@ -84,7 +85,7 @@ void Metrics::resume(std::int64_t step) {
     if (fs::file_size(path_, none) == 0) return;
     fs::rename(path_, path_ + ".old", none);
     if (none) throw Error("cannot rename " + path_ + ": " + none.message());
-    notes_.push_back(fmt::format("metrics.jsonl begins anew, that of the earlier run is now {}.old", path_));
+    notes_.push_back(fmt::format("{} begins anew, that of the earlier run is now {}.old", kMetricsFile, path_));
     return;
   }
   const std::size_t removed = remove_json_lines(path_, [&](const Line& line) {

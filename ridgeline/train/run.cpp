@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
@@ -16,6 +15,7 @@
 #include "ridgeline/train/callback/time_limit.h"
 #include "ridgeline/train/checkpoint/same_run.h"
 #include "ridgeline/train/loop/interrupt.h"
+#include "ridgeline/train/run_files.h"
 
 namespace ridgeline::train {
 namespace {
@@ -56,14 +56,6 @@ EarlyStoppingOptions early_stopping(const EvaluationPlan& plan, const PeriodicEv
 }
 
 }  // namespace
-
-bool is_file_of_runs(std::string_view name) {
-  constexpr std::array kNames = {"metrics.jsonl", "metrics.jsonl.old",    "launches.jsonl",
-                                 "checkpoint",    "best_checkpoint.json", ".lock"};
-  constexpr std::array kBegins = {"model.ckpt-", "events.out.tfevents."};
-  return std::any_of(kNames.begin(), kNames.end(), [&](const char* whole) { return name == whole; }) ||
-         std::any_of(kBegins.begin(), kBegins.end(), [&](const char* begin) { return name.starts_with(begin); });
-}
 
 Run::Run(RunSetup setup)
     : setup_(checked(std::move(setup))),

@@ -18,7 +18,6 @@
 #include <optional>
 #include <source_location>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ridgeline/train/callback/accelerator.h"
@@ -43,17 +42,13 @@ struct SaveRules {
   std::int64_t keep = 5;      // newest files, in addition to that of the best evaluation
 };
 
-// Whether a run itself writes files of such a name into its directory: checkpoints and what lies beside them, metrics,
-// events, the lock.
-bool is_file_of_runs(std::string_view name);
-
 struct RunSetup {
   // Gets checkpoints, metrics.jsonl, TensorBoard's events and the log. It is locked during the run. Empty: nothing is
   // kept, and each process begins at step 0.
   std::string directory = "";
   std::uint64_t seed = 1;  // for Model::set_seed(), if a network is given instead of a model
   SaveRules save = {};
-  std::string log_name = "training.log";  // of the human log, none of is_file_of_runs(); empty: no file
+  std::string log_name = "training.log";  // of the human log, none of run_files.h; empty: no file
   LogTo log_to = LogTo::file;
   SessionOptions session = {};
   RunRanks ranks = {};

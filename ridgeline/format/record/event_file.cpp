@@ -285,7 +285,7 @@ EventFileWriter continue_events(const std::string& directory, double wall_time, 
                                 const std::function<void(const std::string&)>& warn) {
   const std::filesystem::path folder(directory);
   const std::vector<std::string> earlier =
-      glob_files((std::filesystem::path(glob_escape(directory)) / "events.out.tfevents.*").string());
+      glob_files((std::filesystem::path(glob_escape(directory)) / (std::string(kEventFilePrefix) + "*")).string());
   if (!earlier.empty()) {
     try {
       return {earlier.back(), wall_time};
@@ -301,7 +301,7 @@ EventFileWriter continue_events(const std::string& directory, double wall_time, 
 }
 
 std::string event_file_name(std::int64_t seconds, std::string_view host) {
-  return "events.out.tfevents." + std::to_string(seconds) + "." + std::string(host);
+  return kEventFilePrefix + std::to_string(seconds) + "." + std::string(host);
 }
 
 EventFileContent read_event_file(const std::string& path) {

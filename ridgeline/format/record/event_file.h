@@ -75,7 +75,8 @@ class EventFileWriter {
 EventFileWriter continue_events(const std::string& directory, double wall_time, std::string_view host,
                                 const std::function<void(const std::string&)>& warn);
 
-// "events.out.tfevents.<seconds>.<host>"
+inline constexpr char kEventFilePrefix[] = "events.out.tfevents.";
+// kEventFilePrefix, then "<seconds>.<host>"
 std::string event_file_name(std::int64_t seconds, std::string_view host);
 
 struct EventFileContent {

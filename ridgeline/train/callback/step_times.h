@@ -12,8 +12,6 @@
 
 namespace ridgeline::train {
 
-inline constexpr const char* kStepTimesFile = "launches.jsonl";  // in the log directory
-
 class StepTimes : public Callback {
  public:
   // An existing file is replaced.

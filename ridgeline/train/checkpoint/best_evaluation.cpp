@@ -8,12 +8,13 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/train/checkpoint/checkpoint.h"
+#include "ridgeline/train/run_files.h"
 
 namespace ridgeline::train {
 namespace {
 
 std::string path_in(const std::string& directory) {
-  return (std::filesystem::path(directory) / "best_checkpoint.json").string();
+  return (std::filesystem::path(directory) / kBestCheckpointFile).string();
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "ridgeline/data/ir/base64.h"
 #include "ridgeline/format/text/json_tree.h"
 #include "ridgeline/format/wire/crc32c.h"
+#include "ridgeline/train/run_files.h"
 
 namespace ridgeline::train {
 namespace {
@@ -28,12 +29,11 @@ using nlohmann::json;
 constexpr int kFormatVersion = 2;
 constexpr const char* kMetadataKey = "ridgeline";
 constexpr const char* kChecksumKey = "crc32c";
-constexpr std::string_view kPrefix = "model.ckpt-";
 constexpr std::string_view kSuffix = ".safetensors";
 
 std::optional<std::int64_t> step_of(const std::string& name) {
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
-  const char* begin = name.data() + kPrefix.size();
+  if (!name.starts_with(kCheckpointPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  const char* begin = name.data() + std::string_view(kCheckpointPrefix).size();
   const char* end = name.data() + name.size() - kSuffix.size();
   std::int64_t step = 0;
   const auto parsed = std::from_chars(begin, end, step);
@@ -156,7 +156,7 @@ CheckpointInfo CheckpointInfo::from_json(const std::string& text, const std::str
 }
 
 std::string checkpoint_name(std::int64_t step) {
-  return std::string(kPrefix) + std::to_string(step) + std::string(kSuffix);
+  return kCheckpointPrefix + std::to_string(step) + std::string(kSuffix);
 }
 
 std::vector<CheckpointFile> list_checkpoints(const std::string& directory) {
@@ -202,7 +202,7 @@ std::string save_checkpoint(const std::string& directory, const CheckpointInfo& 
 }
 
 void settle_checkpoints(const std::string& directory, std::int64_t step, const KeptCheckpoints& keep) {
-  write_file_atomically((fs::path(directory) / "checkpoint").string(),
+  write_file_atomically((fs::path(directory) / kNewestCheckpointFile).string(),
                         "model_checkpoint_path: \"" + checkpoint_name(step) + "\"\n");
   std::vector<CheckpointFile> files = list_checkpoints(directory);
   // Files of later steps are left from another run of this directory; they do not count.

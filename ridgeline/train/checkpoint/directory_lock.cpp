@@ -12,6 +12,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/train/run_files.h"
 
 namespace ridgeline::train {
 namespace {
@@ -61,7 +62,7 @@ bool DirectoryLock::take() {
   return false;
 }
 
-DirectoryLock::DirectoryLock(const std::string& directory) : path_((fs::path(directory) / ".lock").string()) {
+DirectoryLock::DirectoryLock(const std::string& directory) : path_((fs::path(directory) / kLockFile).string()) {
   std::error_code none;
   fs::path missing = fs::absolute(directory, none).lexically_normal();
   if (!missing.has_filename()) missing = missing.parent_path();  // a slash at its end

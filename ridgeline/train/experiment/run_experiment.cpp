@@ -16,6 +16,7 @@
 #include "ridgeline/train/experiment/child_process.h"
 #include "ridgeline/train/last_line.h"
 #include "ridgeline/train/loop/interrupt.h"
+#include "ridgeline/train/run_files.h"
 
 namespace ridgeline::train {
 namespace {
@@ -71,7 +72,7 @@ ExperimentRun run_one(const Variant& variant, std::uint64_t seed, const std::str
   run.peak_bytes = child.peak_bytes;
   if (code == 0) {
     if (!options.keep_checkpoints)
-      for (const std::string& file : glob_files(glob_escape(run.directory) + "/model.ckpt-*.safetensors"))
+      for (const std::string& file : glob_files(glob_escape(run.directory) + "/" + kCheckpointPrefix + "*.safetensors"))
         fs::remove(file);
     finished.write(text, run);
   } else {

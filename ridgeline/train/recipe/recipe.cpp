@@ -17,7 +17,7 @@
 #include "ridgeline/train/metric/table.h"
 #include "ridgeline/train/recipe/options.h"
 #include "ridgeline/train/recipe/session_options.h"
-#include "ridgeline/train/run.h"
+#include "ridgeline/train/run_files.h"
 
 namespace ridgeline::train {
 namespace {

@@ -34,6 +34,7 @@
 #include "ridgeline/train/recipe/several_ranks.h"
 #include "ridgeline/train/recipe/shared_settings.h"
 #include "ridgeline/train/recipe/single_rank_speed.h"
+#include "ridgeline/train/run_files.h"
 
 namespace ridgeline::train {
 namespace {

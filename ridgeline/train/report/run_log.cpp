@@ -16,7 +16,7 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/format/text/json_value.h"
-#include "ridgeline/train/callback/step_times.h"
+#include "ridgeline/train/run_files.h"
 
 namespace ridgeline::train {
 namespace {
@@ -78,8 +78,8 @@ std::string text_of(const JsonValue& value) {
 void read_settings(const std::string& directory, RunLog& run) {
   std::string path;
   std::int64_t newest = -1;
-  for (const std::string& file : glob_files(glob_escape(directory) + "/model.ckpt-*.json")) {
-    const std::int64_t step = std::atoll(fs::path(file).filename().c_str() + std::strlen("model.ckpt-"));
+  for (const std::string& file : glob_files(glob_escape(directory) + "/" + kCheckpointPrefix + "*.json")) {
+    const std::int64_t step = std::atoll(fs::path(file).filename().c_str() + std::strlen(kCheckpointPrefix));
     if (step > newest) newest = step, path = file;
   }
   if (path.empty()) return;
@@ -153,9 +153,9 @@ double RunLog::images_per_second() const {
 }
 
 RunLog read_run_log(const std::string& directory) {
-  const std::string metrics = (fs::path(directory) / "metrics.jsonl").string();
+  const std::string metrics = (fs::path(directory) / kMetricsFile).string();
   if (!is_regular_file(metrics)) {
-    throw Error(fmt::format("[report] {} holds no metrics.jsonl: give the --log_dir of a training", directory),
+    throw Error(fmt::format("[report] {} holds no {}: give the --log_dir of a training", directory, kMetricsFile),
                 ErrorKind::usage);
   }
   RunLog run;
