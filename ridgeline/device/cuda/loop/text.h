@@ -30,6 +30,9 @@ namespace ridgeline::cuda {
 std::string_view numbers_text();
 // Of kernels/phases.h and matrix_tile.h, for texts that multiply.
 std::string_view tiles_text();
+// Of update_groups.cuh and update_product.cuh, for updates of dense weights.
+std::string_view update_groups_text();
+std::string_view update_product_text();
 // FlushedDenormals, in texts that g++ compiles: the effect of NVRTC's -ftz=true.
 std::string_view flush_text();
 
