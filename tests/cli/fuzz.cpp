@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -19,6 +20,7 @@
 #include <fstream>
 #include <iostream>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -113,56 +115,108 @@ double processor_seconds(pid_t process) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+// A long run says after so many cases how far it is: it can be interrupted, and go on with RIDGELINE_FUZZ_FROM.
+constexpr int kToldEach = 1000;
+
 // Factor by which something may take longer on a busy machine.
 constexpr double kBusy = 20;
 
-// How the child ended, "" if well; waits at most as long as the options say.
-std::string wait_for(pid_t child, const Shared& shared, const std::string& output, const FuzzOptions& options) {
-  int last = -1;
-  bool interrupted = false;
-  Clock::time_point since = Clock::now();
-  double worked_before = 0;
-  while (true) {
+// A child process that tries cases.
+class Child {
+ public:
+  // Starts at case `from`; with process_each it tries this one alone, else all up to `to`.
+  Child(Shared& shared, int from, int to, const std::string& folder, const std::function<void(int)>& body,
+        const FuzzOptions& options)
+      : shared_(shared), output_(folder + "/output"), options_(options) {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    shared.at = from;
+    std::fflush(nullptr);
+    process_ = ::fork();
+    if (process_ < 0) throw std::runtime_error("no process can be made");
+    if (process_ == 0) run_child(shared, from, options.process_each ? from + 1 : to, folder, body, options);
+  }
+
+  // How it ended, "" if well; nothing while it runs. Ends it once it takes longer than the options allow.
+  std::optional<std::string> ended() {
     int status = 0;
     struct rusage used {};
-    if (::wait4(child, &status, WNOHANG, &used) == child) {
-      const auto resident = static_cast<std::size_t>(used.ru_maxrss) * 1024;
-      if (WIFSIGNALED(status) && !(interrupted && WTERMSIG(status) == SIGINT))
-        return std::string("ended by signal ") + std::to_string(WTERMSIG(status));
-      if (WIFEXITED(status) && WEXITSTATUS(status) == kBad) return shared.message.data();
-      if (WIFEXITED(status) && !options.may_end_with(shared.at, WEXITSTATUS(status)))
-        return "exit code " + std::to_string(WEXITSTATUS(status)) + ": " + beginning_of(output);
-      if (beginning_of(output).find("internal error") != std::string::npos) return beginning_of(output);
-      return resident > options.memory_bytes && !kSanitized ? std::to_string(resident >> 20) + " MiB of memory" : "";
+    if (::wait4(process_, &status, WNOHANG, &used) == process_)
+      return problem_of(status, static_cast<std::size_t>(used.ru_maxrss) * 1024);
+    if (const int at = shared_.at; at != last_) {
+      last_ = at;
+      start_clocks();
     }
-    if (const int at = shared.at; at != last) {
-      last = at;
-      since = Clock::now();
-      worked_before = processor_seconds(child);
+    if (options_.interrupt_seconds > 0 && !interrupted_ && over(options_.interrupt_seconds)) {
+      ::kill(process_, SIGINT);
+      interrupted_ = true;
+      start_clocks();
+    } else if (over(options_.hang_seconds)) {
+      ::kill(process_, SIGKILL);
+      ::waitpid(process_, &status, 0);
+      return interrupted_ ? "no end after an interrupt" : "no end";
     }
-    const double seconds = std::chrono::duration<double>(Clock::now() - since).count();
-    const double worked = processor_seconds(child) - worked_before;
-    const auto over = [&](double limit) { return worked > limit || seconds > kBusy * limit; };
-    if (options.interrupt_seconds > 0 && !interrupted && over(options.interrupt_seconds)) {
-      ::kill(child, SIGINT);
-      interrupted = true;
-      since = Clock::now();
-      worked_before = worked_before + worked;
-    } else if (over(options.hang_seconds)) {
-      ::kill(child, SIGKILL);
-      ::waitpid(child, &status, 0);
-      return interrupted ? "no end after an interrupt" : "no end";
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return std::nullopt;
   }
+
+  int at() const { return shared_.at; }
+
+ private:
+  std::string problem_of(int status, std::size_t resident_bytes) const {
+    if (WIFSIGNALED(status) && !(interrupted_ && WTERMSIG(status) == SIGINT))
+      return "ended by signal " + std::to_string(WTERMSIG(status));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kBad) return shared_.message.data();
+    if (WIFEXITED(status) && !options_.may_end_with(at(), WEXITSTATUS(status)))
+      return "exit code " + std::to_string(WEXITSTATUS(status)) + ": " + beginning_of(output_);
+    if (beginning_of(output_).find("internal error") != std::string::npos) return beginning_of(output_);
+    const bool much = resident_bytes > options_.memory_bytes && !kSanitized;
+    return much ? std::to_string(resident_bytes >> 20) + " MiB of memory" : "";
+  }
+
+  void start_clocks() {
+    since_ = Clock::now();
+    worked_before_ = processor_seconds(process_);
+  }
+  bool over(double limit) const {
+    return processor_seconds(process_) - worked_before_ > limit ||
+           std::chrono::duration<double>(Clock::now() - since_).count() > kBusy * limit;
+  }
+
+  Shared& shared_;
+  std::string output_;
+  const FuzzOptions& options_;
+  pid_t process_ = -1;
+  int last_ = -1;
+  bool interrupted_ = false;
+  Clock::time_point since_ = Clock::now();
+  double worked_before_ = 0;
+};
+
+// Memory that a child shares with its parent.
+class SharedMemory {
+ public:
+  SharedMemory() : memory_(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    if (memory_ == MAP_FAILED) throw std::bad_alloc();
+    new (memory_) Shared;
+  }
+  ~SharedMemory() { ::munmap(memory_, sizeof(Shared)); }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  Shared& get() { return *static_cast<Shared*>(memory_); }
+
+ private:
+  void* memory_;
+};
+
+// The whole number in this environment variable, or `otherwise`.
+int number_in(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr && *text != '\0' ? std::atoi(text) : otherwise;
 }
 
 }  // namespace
 
-int fuzz_count(int otherwise) {
-  const char* text = std::getenv("RIDGELINE_FUZZ");
-  return text != nullptr && *text != '\0' ? std::atoi(text) : otherwise;
-}
+int fuzz_count(int otherwise) { return number_in("RIDGELINE_FUZZ", otherwise); }
 
 int run_command(const std::vector<std::string>& words) {
   std::vector<std::string> all{"ridgeline"};
@@ -196,34 +250,54 @@ void become_program(const std::vector<std::string>& words) {
   throw std::runtime_error("the program does not start");
 }
 
+namespace {
+
+// Tries all cases and tells each finding at once, because a long run may be interrupted.
+void try_cases(int count, const std::function<void(int)>& body, const FuzzOptions& options,
+               const std::function<void(const Finding&)>& found) {
+  // Cases with a process each are tried a few at a time.
+  const int lanes = options.process_each ? std::max(1, number_in("RIDGELINE_FUZZ_JOBS", 1)) : 1;
+  std::vector<SharedMemory> shared(static_cast<std::size_t>(lanes));
+  std::vector<std::optional<Child>> children(static_cast<std::size_t>(lanes));
+  const std::string folder = temporary_directory() + "/fuzz";
+  int next = options.process_each ? std::min(count, number_in("RIDGELINE_FUZZ_FROM", 0)) : 0;
+  for (int running = 0; running > 0 || next < count;) {
+    for (std::size_t lane = 0; lane < children.size(); ++lane) {
+      if (!children[lane]) {
+        if (next >= count) continue;
+        children[lane].emplace(shared[lane].get(), next, count, folder + std::to_string(lane), body, options);
+        next = options.process_each ? next + 1 : count;
+        ++running;
+      }
+      const std::optional<std::string> problem = children[lane]->ended();
+      if (!problem) continue;
+      const int at = children[lane]->at();
+      children[lane].reset();
+      --running;
+      if (options.process_each && at % kToldEach == kToldEach - 1)
+        std::fprintf(stderr, "[ fuzz     ] %d of %d cases tried\n", at + 1, count);
+      if (problem->empty()) continue;
+      found({at, *problem});
+      if (!options.process_each) next = at + 1;  // the others, in a new child
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  for (int lane = 0; lane < lanes; ++lane) fs::remove_all(folder + std::to_string(lane));
+}
+
+}  // namespace
+
 std::vector<Finding> findings_in(int count, const std::function<void(int)>& body, const FuzzOptions& options) {
   std::vector<Finding> findings;
-  const std::string folder = temporary_directory() + "/fuzz";
-  void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  auto& shared = *new (memory) Shared;
-  for (int next = 0; next < count;) {
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-    shared.at = next;
-    std::fflush(nullptr);
-    const pid_t child = ::fork();
-    if (child < 0) throw std::runtime_error("no process can be made");
-    if (child == 0) run_child(shared, next, options.process_each ? next + 1 : count, folder, body, options);
-    const std::string problem = wait_for(child, shared, folder + "/output", options);
-    const int at = shared.at;
-    if (!problem.empty()) findings.push_back({at, problem});
-    next = problem.empty() && !options.process_each ? count : at + 1;
-  }
-  fs::remove_all(folder);
-  ::munmap(memory, sizeof(Shared));
+  try_cases(count, body, options, [&](const Finding& finding) { findings.push_back(finding); });
   return findings;
 }
 
 void try_all(int count, const std::function<void(int)>& body, const std::function<std::string(int)>& describe,
              const FuzzOptions& options) {
-  for (const Finding& finding : findings_in(count, body, options))
+  try_cases(count, body, options, [&](const Finding& finding) {
     ADD_FAILURE() << "case " << finding.at << ", " << describe(finding.at) << ": " << finding.what;
+  });
 }
 
 std::string mutated(std::string bytes, SampleRandom& random) {

@@ -2,7 +2,8 @@
 //
 // Tests with hostile inputs and command lines: mutations that depend only on a seed, and child processes that try them,
 // so that a case that is killed, hangs or uses too much memory is a finding and does not end the test. RIDGELINE_FUZZ
-// is the number of mutations of each kind (by default a few).
+// is the number of mutations of each kind (by default a few). Where each case has a process of its own,
+// RIDGELINE_FUZZ_JOBS of them run at a time (by default one), from case RIDGELINE_FUZZ_FROM on (by default the first).
 #pragma once
 
 #include <functional>

@@ -1,8 +1,11 @@
 // The fuzz harness detects each kind of failure of a case and continues after it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -74,6 +77,31 @@ TEST(FuzzHarness, ABugsExceptionIsAFinding) {
 
 TEST(FuzzHarness, AFailedCheckIsAFinding) {
   EXPECT_NE(finding_of([] { EXPECT_EQ(1, 2); }).find("Expected equality"), std::string::npos);
+}
+
+TEST(FuzzHarness, CasesSideBySideAreAllTriedOnceFromTheOneThatIsNamed) {
+  const std::string folder = temporary_directory() + "/side_by_side";
+  std::filesystem::create_directories(folder);
+  ::setenv("RIDGELINE_FUZZ_JOBS", "3", 1);
+  ::setenv("RIDGELINE_FUZZ_FROM", "2", 1);
+  const std::vector<Finding> findings = findings_in(
+      9,
+      [&](int i) {
+        const std::string file = folder + "/" + std::to_string(i);
+        if (std::filesystem::exists(file)) throw std::logic_error("tried twice");
+        write_file_atomically(file, "");
+        if (i == 5) throw std::logic_error("the fifth");
+      },
+      {.process_each = true});
+  ::unsetenv("RIDGELINE_FUZZ_JOBS");
+  ::unsetenv("RIDGELINE_FUZZ_FROM");
+  std::vector<std::string> tried;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) tried.push_back(entry.path().filename());
+  std::sort(tried.begin(), tried.end());
+  EXPECT_EQ(tried, (std::vector<std::string>{"2", "3", "4", "5", "6", "7", "8"}));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].at, 5);
+  EXPECT_EQ(findings[0].what, "internal error: the fifth");
 }
 
 }  // namespace
