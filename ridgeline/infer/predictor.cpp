@@ -26,6 +26,11 @@ ValueType returned(const Graph& graph, const char* name, std::int64_t rows) {
 
 Model for_batch(Model model, std::int64_t rows) {
   if (rows < 0) throw Error("[predict] a batch size of " + std::to_string(rows), ErrorKind::usage);
+  if (!model.graph.updates.empty()) {
+    throw Error("[predict] the graph " + model.graph.name +
+                " is a training step: it updates its parameters. Predictions take a model, as 'ridgeline export' "
+                "writes it from the run's checkpoint");
+  }
   if (rows > 0) model.graph = with_batch_size(model.graph, rows);
   return model;
 }

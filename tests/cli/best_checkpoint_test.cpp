@@ -130,6 +130,19 @@ TEST_F(BestCheckpoint, EvaluatePredictAndExportTakeItByName) {
                   0, {path_of(best)});
 }
 
+TEST_F(BestCheckpoint, ADamagedFileOfItsNameIsWrittenAgain) {
+  testing::expect(run(2), 0, {});
+  const std::int64_t best = best_step();
+  const std::string file = log_dir_ + "/best_checkpoint.json";
+  for (const char* damaged : {"{\"step\": ", "[]", "{}", R"({"step": "one", "value": 1, "measure": "x"})"}) {
+    write_file_atomically(file, damaged);
+    testing::expect(testing::run("predict --checkpoint=best --checkpoint_dir=" + log_dir_ + " x.jpg"), 1,
+                    {file + ": is damaged: it names no checkpoint of a best evaluation"});
+    testing::expect(run(2), 0, {"warning: " + file + ": is damaged", "; it is written again, by the evaluations of"});
+    EXPECT_EQ(train::read_best(log_dir_)->step, best);
+  }
+}
+
 TEST_F(BestCheckpoint, ThatIsGoneIsNoticed) {
   const std::int64_t best = spoiled();
   ASSERT_LT(best, 4 * kEpochSteps);

@@ -53,6 +53,16 @@ class ModelFileAsWeights : public ::testing::Test {
   }
 };
 
+TEST_F(ModelFileAsWeights, OfATrainingStepIsNoModelForPredictions) {
+  const std::string step = root() + "/step.rdgm";
+  expect(run("train --synthetic --mode=train --model=linear --num_classes=3 --image_size=8 --batch_size=4 "
+             "--max_train_steps=1 --export_step=" +
+             step + " --log_dir=" + root() + "/exported"),
+         0, {});
+  const std::string picture = glob_files(root() + "/shapes/val/*/*").front();
+  expect(run("predict " + step + " " + picture), 1, {"is a training step: it updates its parameters"});
+}
+
 TEST_F(ModelFileAsWeights, GivesTheRowOfItsCheckpoint) {
   const std::string shapes = root() + "/shapes", row = row_of(evaluated(shapes, root() + "/run"));
   EXPECT_EQ(row.find("no row"), std::string::npos) << row;

@@ -134,6 +134,14 @@ TEST(TrainingFlags, AWarmUpThatTheRunDoesNotOutlastIsSaid) {
   EXPECT_EQ(outlasted.text.find("--warmup_epochs"), std::string::npos) << outlasted.text;
 }
 
+TEST(TrainingFlags, TheIntervalOfEvaluationsDoesNothingWithoutThem) {
+  const std::string warning = "warning: --epochs_between_evals has no effect with --mode=train";
+  expect(run(small("intervals") + "--epochs_between_evals=2 --max_train_steps=1"), 0, {warning});
+  const auto silent = run(small("no_intervals") + "--max_train_steps=1");
+  expect(silent, 0, {});
+  EXPECT_EQ(silent.text.find("--epochs_between_evals"), std::string::npos) << silent.text;
+}
+
 TEST(TrainingFlags, EpochsOfDecayRise) {
   for (const std::string epochs : {"3,1", "2,2"})
     expect(run(small("bad") + "--lr_schedule=multi_step --lr_decay_epochs=" + epochs), 2,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "ridgeline/core/error.h"
+
 namespace ridgeline::train {
 
 void KeepBest::goes_on(std::span<const EvaluationRow> rows) {
@@ -34,7 +36,16 @@ void KeepBest::goes_on(std::span<const EvaluationRow> rows) {
     best_ = checkpoint_of(*best_kept);
     keep();
   }
-  if (read_best(directory_) != best_) write_best(directory_, best_);
+  write_if_changed();
+}
+
+void KeepBest::write_if_changed() {
+  try {
+    if (read_best(directory_) == best_) return;
+  } catch (const Error& error) {
+    log_.line(fmt::format("warning: {}; it is written again, by the evaluations of the run", error.what()));
+  }
+  write_best(directory_, best_);
 }
 
 void KeepBest::keep() {

@@ -35,6 +35,7 @@ class KeepBest : public Callback {
  private:
   void look(const RunContext& context);
   void keep();
+  void write_if_changed();
 
   std::string directory_;
   std::vector<SavesCheckpoints*> savers_;

@@ -39,8 +39,8 @@ std::optional<BestCheckpoint> read_best(const std::string& directory) {
     return BestCheckpoint{.step = file.at("step").get<std::int64_t>(),
                           .value = file.at("value").get<double>(),
                           .classifies = file.at("measure").get<std::string>() == best_measure_name()};
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(fmt::format("{}: names no checkpoint: {}", path, error.what()));
+  } catch (const nlohmann::json::exception&) {
+    throw Error(fmt::format("{}: is damaged: it names no checkpoint of a best evaluation", path));
   }
 }
 

@@ -234,6 +234,10 @@ LoadedCheckpoint load_checkpoint(const CheckpointFile& file) {
   if (info.settings && stored == tensors.metadata().end()) {
     throw Error("[checkpoint] " + file.path + ": is damaged: it has no checksum");
   }
+  const std::optional<std::int64_t> named = step_of(fs::path(file.path).filename().string());
+  if (named && *named != info.step) {
+    throw Error("[checkpoint] " + file.path + ": holds step " + std::to_string(info.step) + ", not the step of its name");
+  }
   return {file, std::move(info), std::move(tensors)};
 }
 

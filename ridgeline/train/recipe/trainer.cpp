@@ -233,6 +233,8 @@ class Trainer {
     log_.line(fmt::format("total num_training_sampels: {}", data_.training_records));
     if (evaluates) log_.line(fmt::format("total num_evaluating_sampels: {}", data_.validation_records));
     for (const std::string& note : data_.notes) log_.line(note);
+    if (!evaluates && recipe_.epochs_between_evals != Recipe().epochs_between_evals)
+      log_.line("warning: --epochs_between_evals has no effect with --mode=train, which does not evaluate");
     for (const std::string& line :
          accelerate() ? train::describe(*accelerate(), precision_of(recipe_)) : train::describe(precision_of(recipe_)))
       log_.line(line);

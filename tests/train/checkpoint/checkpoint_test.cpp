@@ -148,6 +148,20 @@ TEST_F(Checkpoint, ALinkToNowhereIsACheckpointThatCannotBeRead) {
   EXPECT_THROW(load_newest(directory_, [](const std::string&) {}), Error);
 }
 
+TEST_F(Checkpoint, AFileUnderTheNameOfAnotherStepIsNotTaken) {
+  save_checkpoint(directory_, information(3), {{"w", Tensor::of<float>({1}, {1})}}, {});
+  const std::string copy = directory_ + "/" + checkpoint_name(7);
+  fs::copy_file(directory_ + "/" + checkpoint_name(3), copy);
+  std::string warning;
+  const auto loaded = load_newest(directory_, [&](const std::string& text) { warning = text; });
+  EXPECT_EQ(loaded->info.step, 3);
+  EXPECT_EQ(warning, "[checkpoint] " + copy +
+                         ": holds step 3, not the step of its name; falling back to the checkpoint before it");
+  // A name without a step says nothing about it.
+  fs::rename(copy, directory_ + "/mine.safetensors");
+  EXPECT_EQ(load_checkpoint({.path = directory_ + "/mine.safetensors"}).info.step, 3);
+}
+
 TEST_F(Checkpoint, NamesThatAreNoUtf8ComeBackAsTheyWere) {
   CheckpointInfo info = information(3);
   info.classifier->class_names = {"caf\xe9", "dog", std::string("a\nb\x1b[31m\0c", 9), "\xff\xfe",
