@@ -336,6 +336,17 @@ TEST(LaunchCommand, AProgramWhoseReaderIsGoneIsStoppedHoweverEarlyThatIs) {
   EXPECT_TRUE(log.ends_with("turing train fail\n")) << log;
 }
 
+TEST(LaunchCommand, WhatAScriptStartsEndsWithIt) {
+  const std::string folder = testing::temporary_directory();
+  // The signal ends the shell and not the program that it waits for.
+  const testing::Outcome outcome = testing::run_shell(
+      "cd " + folder + " && rm -f inner && (" + testing::program() +
+      " launch --results=script -- sh -c 'sleep 600 & echo $! > inner.new; mv inner.new inner; wait; true' & "
+      "launcher=$!; until [ -s inner ]; do sleep 0.05; done; kill -TERM $launcher; wait $launcher; echo ended $?; "
+      "while grep -q sleep /proc/$(cat inner)/cmdline 2> /dev/null; do sleep 0.05; done; echo nothing is left)");
+  testing::expect(outcome, 0, {"train interrupted", "ended 130\n", "nothing is left\n"});
+}
+
 TEST(LaunchCommand, AProgramThatTrainsLeavesTheBytesOfOneRank) {
   const std::string example = testing::examples_directory() + "/example_train_resumed";
   const std::string folder = testing::temporary_directory();

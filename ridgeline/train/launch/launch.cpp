@@ -106,11 +106,11 @@ void append_line(const std::string& path, const std::string& line) {
   if (!written) throw Error(fmt::format("[launch] cannot write {}: {}", printable(path), ::strerror(errno)));
 }
 
-// The processes that still run.
+// The processes that still run. Each leads a group, to which what it starts belongs too.
 class Running {
  public:
   ~Running() {
-    signal_all(SIGKILL);
+    kill_groups();
     for (const auto& [process, index] : left_) ::waitpid(process, nullptr, 0);
   }
   void add(pid_t process, std::size_t index) { left_[process] = index; }
@@ -118,10 +118,14 @@ class Running {
   void signal_all(int signal) const {
     for (const auto& [process, index] : left_) ::kill(process, signal);
   }
-  // The index of one that has ended and its status; false where all run.
-  bool take_ended(std::size_t& index, int& status) {
+  void kill_groups() const {
+    for (const auto& [process, index] : left_) ::kill(-process, SIGKILL);
+  }
+  // One that has ended, its index and status; false where all run.
+  bool take_ended(pid_t& ended, std::size_t& index, int& status) {
     for (const auto& [process, i] : left_) {
       if (::waitpid(process, &status, WNOHANG) != process) continue;
+      ended = process;
       index = i;
       left_.erase(process);
       return true;
@@ -197,9 +201,12 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
       say("interrupted: the ranks end behind the present step (once more ends them at once)");
     }
     if (first) first->show();
+    pid_t process = 0;
     std::size_t index = 0;
     int status = 0;
-    if (running.take_ended(index, status)) {
+    if (running.take_ended(process, index, status)) {
+      // A shell ends by the signal and leaves what it waits for: that is asked to end too.
+      if (told || terminated || WIFSIGNALED(status)) ::kill(-process, SIGTERM);
       if (first && index == 0) {
         first->show_rest();
         first.reset();
@@ -221,7 +228,10 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
       continue;
     }
     if (failed && Clock::now() - first_failure > std::chrono::seconds(grace_seconds)) {
-      running.signal_all(terminated ? SIGKILL : SIGTERM);
+      if (terminated)
+        running.kill_groups();
+      else
+        running.signal_all(SIGTERM);
       terminated = true;
       first_failure = Clock::now();
     }
