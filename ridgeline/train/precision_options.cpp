@@ -8,6 +8,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/utf8.h"
 #include "ridgeline/device/devices.h"
 #include "ridgeline/format/text/json_value.h"
 #include "ridgeline/graph/pass/precision_rules.h"
@@ -37,7 +38,9 @@ void for_each_line(const std::string& text, const std::string& where, const F& b
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     line = trimmed(line);
-    if (!line.empty() && line[0] != '#') body(line, where + ":" + std::to_string(number));
+    const std::string at = where + ":" + std::to_string(number);
+    if (!is_utf8(line)) refuse(at + " is no text in UTF-8");
+    if (!line.empty() && line[0] != '#') body(line, at);
   }
 }
 

@@ -63,6 +63,29 @@ TEST_F(EvaluateRanks, HaveTheRowsOfOneAndOneLog) {
   }
 }
 
+TEST_F(EvaluateRanks, ABatchOfMoreRowsThanImagesIsCutToThese) {
+  const auto top_1 = [&](const std::string& text) {
+    const std::string all = rows(text);
+    const std::size_t at = all.find("\n") + 1;
+    return all.substr(at, 30);  // step, epoch, top1, top5
+  };
+  const std::string large = std::string(kEvaluate) + " --batch_size=1000000", alone = in_root(kEvaluate).text;
+  const Outcome cut = in_root(large);
+  expect(cut, 0, {"\nbatch size: 21 instead of 1000000, which no batch would fill\n"});
+  EXPECT_EQ(top_1(cut.text), top_1(alone)) << cut.text;
+  const Outcome full = in_root(std::string(kEvaluate) + " --batch_size=21");
+  EXPECT_EQ(full.text.find("batch size:"), std::string::npos) << full.text;
+  expect(in_root("launch --ranks=2 --results=large -- " + large), 0, {"rank 1: train success"});
+  const std::string of_ranks = read_file(root_ + "/large/2p/0/train_0.log");
+  EXPECT_NE(of_ranks.find("batch size: 11 instead of 1000000"), std::string::npos) << of_ranks;
+  EXPECT_EQ(top_1(of_ranks), top_1(alone)) << of_ranks;
+  // Where bits do not follow from the batch, or batches without all their rows are left out, it stays.
+  expect(in_root(std::string(kEvaluate) + " --batch_size=22 --eval_drop_remainder"), 1, {"21 samples, batches of 22 and the remainder is dropped"});
+  const Outcome kept = in_root(std::string(kEvaluate) + " --batch_size=22 --reproducibility=deterministic");
+  expect(kept, 0, {});
+  EXPECT_EQ(kept.text.find("batch size:"), std::string::npos) << kept.text;
+}
+
 TEST_F(EvaluateRanks, LeaveOutWhatTheMainOneCannotRead) {
   std::string newest;
   for (const auto& file : fs::directory_iterator(root_ + "/run")) {

@@ -127,6 +127,9 @@ TEST(PrecisionOptions, WrongLinesNameFileAndLine) {
   EXPECT_EQ(types("conv1::InputDtype:float32,OutputDtype:float16"),
             "types.cfg:1: results are of the type of the operands, or float32");
   EXPECT_EQ(types("OpType::Softplus:InputDtype:float16"), "types.cfg:1: no op is called 'Softplus'");
+  // Such a name would end in a checkpoint's JSON.
+  EXPECT_EQ(error_of([&] { read_keep_dtype("linear\n\xff\xd8\xff\n", "keep.jpg", policy); }),
+            "keep.jpg:2 is no text in UTF-8");
   EXPECT_EQ(error_of([&] { read_keep_dtype("OpType::Rellu", "keep.cfg", policy); }),
             "keep.cfg:1: no op is called 'Rellu': did you mean 'Relu'?");
 }

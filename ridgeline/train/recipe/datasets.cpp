@@ -345,6 +345,13 @@ void balance(data::StandardPipeline& pipeline, const Part& part, const std::vect
   }
 }
 
+void fit_batch(Recipe& recipe, std::int64_t records, std::vector<std::string>& notes) {
+  const std::int64_t share = std::max<std::int64_t>(1, (records + recipe.ranks - 1) / recipe.ranks);
+  if (share >= recipe.batch_size || recipe.eval_drop_remainder || recipe.reproducibility != "fast") return;
+  notes.push_back(fmt::format("batch size: {} instead of {}, which no batch would fill", share, recipe.batch_size));
+  recipe.batch_size = share;
+}
+
 }  // namespace
 
 std::string exif_orientation_of(const Recipe& recipe) {
@@ -445,7 +452,10 @@ RunData open_data(const Recipe& recipe, const DataNeeds& given) {
     }
     if (!needs.training) settle_classes(part);
     data.validation_records = part.source.num_samples();
-    data.validation = with_evaluation_transforms(part.source, recipe);
+    Recipe evaluation = recipe;
+    if (needs.batch_fits) fit_batch(evaluation, data.validation_records, data.notes);
+    data.evaluation_batch = evaluation.batch_size;
+    data.validation = with_evaluation_transforms(part.source, evaluation);
     if (!known) add_notes(part, recipe, data.notes);
     if (data.classes.names.empty()) data.classes = std::move(part.classes);
   }

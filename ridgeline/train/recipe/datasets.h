@@ -19,6 +19,7 @@ struct RunData {
   std::optional<data::Dataset> validation;  // in order, evaluation transform, batched
   std::int64_t training_records = 0;
   std::int64_t validation_records = 0;
+  std::int64_t evaluation_batch = 0;  // rows of a batch of `validation`
   std::int64_t num_classes = 0;
   ClassNames classes;
   int label_base = 0;
@@ -41,6 +42,9 @@ struct DataNeeds {
   // That of the checkpoint's training; used if the data have no validation split of their own.
   double validation_split = 0;
   std::string label_field = {};  // likewise; "": the recipe's
+  // Where a batch has more rows than this rank's share of the validation split, it gets as many as that. Without the
+  // promises of `deterministic` and `portable`, because the order of sums depends on the rows of a batch.
+  bool batch_fits = false;
 };
 
 // An Error (usage) if no directory is given.

@@ -67,7 +67,7 @@ Evaluated find_evaluated(const Recipe& recipe, const Ranks& ranks) {
 }
 
 DataNeeds needs_of(const StoredWeights& weights) {
-  DataNeeds needs{.validation = true};
+  DataNeeds needs{.validation = true, .batch_fits = true};
   if (weights.classifier) {
     const std::vector<std::string>& names = weights.classifier->class_names;
     needs.classes = {.names = names, .ids = {}, .complete = !names.empty()};
@@ -113,7 +113,8 @@ class CheckpointEvaluation {
     for (const std::string& note : data_.notes) log_.line(note);
     if (recipe.label_smoothing_of_checkpoint && found.weights.info && found.weights.info->settings)
       log_.line(fmt::format("label smoothing: {}, that of the checkpoint's training", recipe.label_smoothing));
-    model_ = model_of(session_, recipe, data_.num_classes);
+    recipe_.batch_size = data_.evaluation_batch;
+    model_ = model_of(session_, recipe_, data_.num_classes);
     model_->prepare_evaluation();
     log_.line(kEvaluationHeader);
   }
@@ -190,7 +191,7 @@ class CheckpointEvaluation {
     rows_.push_back(*row);
   }
 
-  const Recipe& recipe_;
+  Recipe recipe_;
   Session session_;
   Ranks ranks_;
   RunData data_;
