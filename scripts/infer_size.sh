@@ -25,5 +25,5 @@ trap 'rm -f "$stripped"' EXIT
 $strip -o "$stripped" "$program"
 bytes=$(stat -c %s "$stripped")
 ((bytes <= most)) || die "$program has $bytes bytes stripped, more than $most"
-libraries=$(readelf -d "$program" | grep -oE 'lib(dnnl|jpeg|png16|webp|webpdemux|spdlog|fmt|hwy|z|gomp)\.so' | sort -u | tr '\n' ' ')
+libraries=$(readelf -d "$program" | grep -oE 'lib(dnnl|jpeg|png16|webp|webpdemux|spdlog|fmt|hwy|z|deflate|gomp)\.so' | sort -u | tr '\n' ' ')
 say infer "$program: $((bytes / 1000)) kB stripped, beside $libraries"

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "png_samples.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/image/pixels.h"
 #include "ridgeline/image/png/png.h"
@@ -21,6 +22,39 @@ TEST(Png, WhatIsEncodedIsDecoded) {
   const Image decoded = decode_png(encode_png(grey));
   for (int i = 0; i < 20 * 31 * 3; ++i) ASSERT_EQ(decoded.data()[i], grey.data()[i / 3]);
   EXPECT_THROW(encode_png(detailed_image(3, 3, 4)), Error);
+}
+
+std::vector<std::uint8_t> bytes_of(const test::PngSample& png) {
+  const std::string bytes = png.bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(Png, PixelsAreTheSameHoweverTheirStreamIsCutIntoChunks) {
+  const Image image = detailed_image(200, 300, 3);
+  const std::vector<std::uint8_t> encoded = encode_png(image);
+  test::PngSample png;
+  std::string stream;
+  for (std::size_t at = 8; at < encoded.size();) {
+    const auto* chunk = reinterpret_cast<const char*>(encoded.data()) + at;
+    const std::size_t size = std::size_t{encoded[at + 1]} << 16 | std::size_t{encoded[at + 2]} << 8 | encoded[at + 3];
+    if (const std::string name(chunk + 4, 4); name == "IHDR")
+      png.chunks.push_back({name, std::string(chunk + 8, size)});
+    else if (name == "IDAT")
+      stream.append(chunk + 8, size);
+    at += size + 12;
+  }
+  ASSERT_GT(stream.size(), 65536u);
+  const std::size_t size = stream.size();
+  for (const std::size_t each : {std::size_t{7}, std::size_t{8192}, size - 4, size - 5, size}) {
+    test::PngSample cut = png;
+    for (std::size_t at = 0; at < size; at += each) cut.chunks.push_back({"IDAT", stream.substr(at, each)});
+    EXPECT_EQ(decode_png(bytes_of(cut)), image) << each;  // no end
+    cut.chunks.push_back({"IEND", ""});
+    EXPECT_EQ(decode_png(bytes_of(cut)), image) << each;
+    auto longer = bytes_of(cut);
+    longer.resize(longer.size() - 16);  // nothing after the pixels
+    EXPECT_EQ(decode_png(longer), image) << each;
+  }
 }
 
 TEST(Png, ATruncatedFileIsAnError) {

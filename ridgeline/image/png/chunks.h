@@ -29,6 +29,8 @@ class PngChunks {
   std::span<const std::uint8_t> more_pixels();
   // The same, never empty: an Error at the end.
   std::span<const std::uint8_t> pixels();
+  // Nothing follows the chunk of the last piece: it is cut short, or the file ends with it.
+  bool cut_short() const { return left_ >= rest_.size(); }
   // Reads what comes after the pixels; the rest of their stream is skipped.
   void finish();
 

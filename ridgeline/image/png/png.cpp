@@ -1,5 +1,6 @@
 #include "ridgeline/image/png/png.h"
 
+#include <libdeflate.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/image/png/chunks.h"
-#include "ridgeline/image/png/inflate.h"
 #include "ridgeline/image/png/rows.h"
 
 namespace ridgeline::image {
@@ -75,7 +75,7 @@ class Rows {
       parts_.push_back({pass, width, rows, bytes});
       size_ += rows * (1 + bytes);
     }
-    memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(size_ + kInflateSlack);
+    memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(size_);
   }
 
   // Reads as many as the stream gives. It has at most `most` bytes.
@@ -122,24 +122,23 @@ class Rows {
   // A complete stream of the right size, in about half of zlib's time; else false, and `chunks` is where it was.
   bool read_at_once(PngChunks& chunks, std::size_t most) {
     std::vector<std::uint8_t> stream;
-    stream.reserve(most + kInflateSlack);
-    std::vector<std::size_t> ends;  // of the pieces
+    stream.reserve(most);
     PngChunks ahead = chunks;
-    for (auto piece = ahead.more_pixels(); !piece.empty(); piece = ahead.more_pixels()) {
+    for (auto piece = ahead.more_pixels(); !piece.empty(); piece = ahead.more_pixels())
       stream.insert(stream.end(), piece.begin(), piece.end());
-      ends.push_back(stream.size());
+    const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> inflater(
+        libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
+    if (!inflater) throw Error("[png] libdeflate cannot start: no memory");
+    std::size_t taken = 0;
+    if (libdeflate_zlib_decompress_ex(inflater.get(), stream.data(), stream.size(), memory_.get(), size_, &taken,
+                                      nullptr) != LIBDEFLATE_SUCCESS) {
+      return false;
     }
-    const std::size_t bytes = stream.size();
-    stream.resize(bytes + kInflateSlack);
-    const auto found = inflate_whole({stream.data(), bytes}, {memory_.get(), size_});
-    if (!found) return false;
-    // As many pieces are taken as zlib would ask for to fill the last row: later ones are judged differently.
-    const auto piece_of = [&](std::size_t end) {
-      return std::lower_bound(ends.begin(), ends.end(), end) - ends.begin();
-    };
-    const auto last = piece_of(found->end);
-    if (piece_of(found->symbol) != last) return false;
-    for (std::ptrdiff_t k = 0; k <= last; ++k) chunks.pixels();
+    PngChunks behind = chunks;
+    for (std::size_t bytes = 0; bytes < taken;) bytes += behind.pixels().size();
+    // Whether the last chunk may be cut short depends on how much of it zlib asks for to fill the last row.
+    if (behind.cut_short()) return false;
+    chunks = behind;
     for (const Part& part : parts_) read_ += part.rows;
     return true;
   }
