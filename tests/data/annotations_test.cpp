@@ -76,7 +76,7 @@ TEST_F(Annotations, VocFaultsAreNamedWithFileAndByte) {
   EXPECT_EQ(error(voc_object("cat", "<xmin>x</xmin><ymin>1</ymin><xmax>4</xmax><ymax>9</ymax>")),
             "byte 74: <xmin> holds 'x', which is no number");
   EXPECT_EQ(error("<size><width>-3</width></size>"), "byte 12: <size> is no size of an image");
-  EXPECT_TRUE(contains(error("<object>"), "closes no <annotation>; <object> is open"));
+  EXPECT_EQ(error("<object>"), "byte 22: Start-end tags mismatch");
   put("ImageSets/Main/val.txt", "missing\n");
   EXPECT_TRUE(contains(error_of([&] { read_voc(folder_.path(), "val"); }), "missing.xml: No such file"));
   put("ImageSets/Main/val.txt", "\n");
@@ -86,6 +86,31 @@ TEST_F(Annotations, VocFaultsAreNamedWithFileAndByte) {
   const auto use = [&] { parse_voc_annotation(read_file(path), known_class_names("voc"), "[voc] f:"); };
   expect_cuts_are_errors(path, whole, "[voc] f: byte ", use, [](std::size_t) { return false; });
   EXPECT_GT(expect_flips_are_survived(path, whole, use), 1000);
+}
+
+TEST_F(Annotations, VocFilesAreAnyXmlWithOneAnnotation) {
+  const auto parse = [](const std::string& xml) {
+    return parse_voc_annotation(xml, {"cat & \u00e9", "dog"}, "[voc] f:");
+  };
+  const std::string object = voc_object(" <!-- a > b -->cat &amp; &#xe9;\n", kBox);
+  const AnnotatedFile file = parse(
+      "\xef\xbb\xbf<?xml version='1.0'?>\n<!DOCTYPE annotation [<!ENTITY dog 'cat'>]>\n"
+      "<annotation verified='<yes>'>" +
+      object + "<segmented/></annotation>\n");
+  EXPECT_EQ(file.labels, Labels{0});
+  EXPECT_EQ(parse("<annotation>" + voc_object("<![CDATA[cat & \u00e9]]>", kBox) + "</annotation>").labels, Labels{0});
+  const auto error = [&](const std::string& xml) { return error_of([&] { parse(xml); }); };
+  EXPECT_EQ(error(""), "[voc] f: byte 0: No document element found");
+  EXPECT_EQ(error("<annotations/>"), "[voc] f: byte 0: <annotations> is no <annotation>");
+  EXPECT_EQ(error("<annotation/><annotation/>"), "[voc] f: byte 13: a second <annotation>");
+  // Nothing expands.
+  EXPECT_EQ(error("<!DOCTYPE annotation [<!ENTITY a 'dog'>]><annotation>" + voc_object("&a;", kBox) + "</annotation>"),
+            "[voc] f: byte 61: unknown class '&a;'");
+  std::string deep = "<annotation>";
+  for (int i = 0; i < 100'000; ++i) deep += "<object>";
+  EXPECT_TRUE(error(deep).ends_with(": Start-end tags mismatch"));
+  for (int i = 0; i < 100'000; ++i) deep += "</object>";
+  EXPECT_EQ(error(deep + "</annotation>"), "[voc] f: byte 12: <object> has no <bndbox>");
 }
 
 const std::string kCoco = R"({"info":{"images":[1]},

@@ -37,7 +37,7 @@ PARTS = {
     "train": {"doctor": 0, "experiment": 0, "launch": 0, "recipe": 1, "callback": 2, "metric": 2, "report": 2, "loop": 2, "checkpoint": 2,
               "ranks": 2, "": 2},
 }
-INSIDE_CPP = ("fmt/", "nlohmann/", "spdlog/", "CLI/")
+INSIDE_CPP = ("fmt/", "nlohmann/", "spdlog/", "CLI/", "pugixml.hpp", "libdeflate.h")
 MAX_LINES = 500
 LONG_FILES = {}  # "path": "reason"
 README_LINES = 150

@@ -3,47 +3,56 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <pugixml.hpp>
 #include <set>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/set/class_names.h"
 #include "ridgeline/format/text/number_text.h"
-#include "ridgeline/format/text/xml.h"
 
 namespace ridgeline {
 namespace {
 
-[[noreturn]] void fail(const std::string& where, const XmlNode& node, const std::string& problem) {
-  throw Error(where + " byte " + std::to_string(node.byte) + ": " + problem);
+using Element = pugi::xml_node;
+
+[[noreturn]] void fail(const std::string& where, std::ptrdiff_t byte, const std::string& problem) {
+  throw Error(where + " byte " + std::to_string(byte) + ": " + problem);
 }
 
-const XmlNode& child(const XmlNode& node, std::string_view name, const std::string& where) {
-  const XmlNode* found = node.find(name);
-  if (found == nullptr) fail(where, node, "<" + node.name + "> has no <" + std::string(name) + ">");
-  return *found;
+// At the element's '<'; the library knows where its name is.
+[[noreturn]] void fail(const std::string& where, const Element& element, const std::string& problem) {
+  fail(where, element.offset_debug() - 1, problem);
 }
 
-float number(const XmlNode& node, std::string_view name, const std::string& where) {
-  const XmlNode& element = child(node, name, where);
-  const auto value = parse_f32(element.text);
-  if (!value || !std::isfinite(*value)) {
-    fail(where, element, "<" + element.name + "> holds '" + element.text.substr(0, 40) + "', which is no number");
-  }
+std::string named(const Element& element) { return std::string("<") + element.name() + ">"; }
+
+Element child(const Element& element, const char* name, const std::string& where) {
+  const Element found = element.child(name);
+  if (!found) fail(where, element, named(element) + " has no <" + name + ">");
+  return found;
+}
+
+float number(const Element& element, const char* name, const std::string& where) {
+  const Element found = child(element, name, where);
+  const std::string text = found.text().get();
+  const auto value = parse_f32(text);
+  if (!value || !std::isfinite(*value))
+    fail(where, found, named(found) + " holds '" + text.substr(0, 40) + "', which is no number");
   return *value;
 }
 
-std::int32_t label_of(const XmlNode& object, const std::vector<std::string>& class_names, const std::string& where) {
-  const XmlNode& name = child(object, "name", where);
-  const auto found = std::find(class_names.begin(), class_names.end(), name.text);
-  if (found == class_names.end()) {
-    fail(where, name, "unknown class '" + name.text + "'" + did_you_mean(name.text, class_names));
-  }
+std::int32_t label_of(const Element& object, const std::vector<std::string>& class_names, const std::string& where) {
+  const Element element = child(object, "name", where);
+  const std::string name = element.text().get();
+  const auto found = std::find(class_names.begin(), class_names.end(), name);
+  if (found == class_names.end())
+    fail(where, element, "unknown class '" + name + "'" + did_you_mean(name, class_names));
   return static_cast<std::int32_t>(found - class_names.begin());
 }
 
-AnnotatedBox box_of(const XmlNode& object, const std::string& where) {
-  const XmlNode& corners = child(object, "bndbox", where);
+AnnotatedBox box_of(const Element& object, const std::string& where) {
+  const Element corners = child(object, "bndbox", where);
   // Some sets count from 0 against the kit: their 0 is the first pixel, too.
   AnnotatedBox box{.ymin = std::max(number(corners, "ymin", where) - 1, 0.0f),
                    .xmin = std::max(number(corners, "xmin", where) - 1, 0.0f),
@@ -53,11 +62,11 @@ AnnotatedBox box_of(const XmlNode& object, const std::string& where) {
   return box;
 }
 
-std::int32_t extent(const XmlNode& root, std::string_view name, const std::string& where) {
-  const XmlNode* size = root.find("size");
-  if (size == nullptr || size->find(name) == nullptr) return 0;
-  const auto value = parse_i64(size->find(name)->text);
-  if (!value || *value < 0 || *value > (1 << 30)) fail(where, *size, "<size> is no size of an image");
+std::int32_t extent(const Element& root, const char* name, const std::string& where) {
+  const Element size = root.child("size");
+  if (!size.child(name)) return 0;
+  const auto value = parse_i64(size.child(name).text().get());
+  if (!value || *value < 0 || *value > (1 << 30)) fail(where, size, "<size> is no size of an image");
   return static_cast<std::int32_t>(*value);
 }
 
@@ -73,16 +82,20 @@ std::vector<std::string> read_list(const std::string& path) {
 
 AnnotatedFile parse_voc_annotation(std::string_view xml, const std::vector<std::string>& class_names,
                                    const std::string& where, bool leave_out_difficult) {
-  const XmlNode root = parse_xml(xml, where);
-  if (root.name != "annotation") fail(where, root, "<" + root.name + "> is no <annotation>");
+  pugi::xml_document document;
+  const pugi::xml_parse_result parsed =
+      document.load_buffer(xml.data(), xml.size(), pugi::parse_default | pugi::parse_trim_pcdata);
+  if (!parsed) fail(where, parsed.offset, parsed.description());
+  const Element root = document.document_element();
+  if (root.name() != std::string_view("annotation")) fail(where, root, named(root) + " is no <annotation>");
+  if (const Element second = root.next_sibling(root.name())) fail(where, second, "a second <annotation>");
   AnnotatedFile file;
   file.width = extent(root, "width", where);
   file.height = extent(root, "height", where);
   std::set<std::int32_t> labels;
-  for (const XmlNode& object : root.children) {
-    if (object.name != "object") continue;
-    const XmlNode* mark = object.find("difficult");
-    const bool difficult = mark != nullptr && mark->text != "0" && !mark->text.empty();
+  for (const Element& object : root.children("object")) {
+    const std::string_view mark = object.child("difficult").text().get();
+    const bool difficult = !mark.empty() && mark != "0";
     if (difficult && leave_out_difficult) continue;
     AnnotatedBox box = box_of(object, where);
     box.label = label_of(object, class_names, where);
