@@ -22,7 +22,6 @@
 #include "ridgeline/format/record/packed.h"
 #include "ridgeline/format/record/tar.h"
 #include "ridgeline/format/record/tfrecord.h"
-#include "ridgeline/format/tensor/matlab.h"
 #include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/graph/ir/text.h"
@@ -267,14 +266,6 @@ std::vector<Input> annotations() {
                     to("m.manifest"), [] { return read_manifest("m.manifest"), 0; }});
   inputs.push_back(
       {"class names", "cat\ndog\nbird\n", to("names.txt"), [] { return read_class_names("names.txt", 3), 0; }});
-  // A level 5 file with one variable, int32 "labels" of 1 by 3.
-  std::string matlab(124, ' ');
-  const auto word = [](std::uint32_t v) { return std::string(reinterpret_cast<const char*>(&v), 4); };
-  const std::string matrix = word(6) + word(8) + word(12) + word(0) + word(5) + word(8) + word(1) + word(3) + word(1) +
-                             word(6) + "labels" + std::string(2, '\0') + word(5) + word(12) + word(1) + word(2) +
-                             word(3) + word(0);
-  matlab += std::string("\0\1IM", 4) + word(14) + word(static_cast<std::uint32_t>(matrix.size())) + matrix;
-  inputs.push_back({"MATLAB file", matlab, to("l.mat"), [] { return read_matlab_integers("l.mat", "labels"), 0; }});
   return inputs;
 }
 

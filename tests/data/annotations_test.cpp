@@ -1,11 +1,11 @@
 // The readers of annotations: VOC, COCO, manifests, Flowers-102.
 #include "ridgeline/data/set/class_names.h"
 #include "ridgeline/data/set/coco.h"
-#include "ridgeline/data/set/flowers102.h"
+#include "ridgeline/data/set/dataset_recipes.h"
 #include "ridgeline/data/set/manifest.h"
 #include "ridgeline/data/set/voc.h"
-#include "ridgeline/format/tensor/matlab.h"
 #include "tests/support/files.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline {
 namespace {
@@ -221,73 +221,35 @@ TEST_F(Annotations, ManifestFaultsAreNamedWithLineAndKey) {
   EXPECT_GT(expect_flips_are_survived(path, whole, [&] { read_manifest(path); }), 1000);
 }
 
-// What scipy.io.savemat writes for {"note": "text", "labels": uint16 [[1, 102, 2, 300]], "trnid": double [[1, 3]]},
-// behind the header's text; plain and compressed.
-constexpr std::string_view kPlain =
-    "0001494d0e000000300000000600000008000000040000000000000005000000080000000100000004000000010004006e6f746510000400"
-    "746578740e0000004000000006000000080000000b000000000000000500000008000000010000000400000001000000060000006c6162656c"
-    "73000004000000080000000100660002002c010e000000480000000600000008000000060000000000000005000000080000000100000002"
-    "000000010000000500000074726e69640000000900000010000000000000000000f03f0000000000000840";
-constexpr std::string_view kCompressed =
-    "0001494d0f0000002a000000789ce36360603000623620e600621606086085f219a1628c40322fbf2455004897a456940000295503f70f00"
-    "000030000000789ce36360607000623620e600626e06086085f2198198054a83d4e42426a5e61443c420f2690c4c0c3a8c0056c203960f00"
-    "000031000000789ce3636060f000623620e680d220c00ae5330231139406899514e565a600694e20166080810ff6109ac30100718204"
-    "32";
-
-std::string matlab_file(std::string_view hex) {
-  std::string bytes(124, ' ');
-  for (std::size_t i = 0; i < hex.size(); i += 2) {
-    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
-  }
-  return bytes;
-}
-
-TEST_F(Annotations, MatlabVectorsComeOutOfPlainAndCompressedFiles) {
-  for (const std::string_view hex : {kPlain, kCompressed}) {
-    const std::string path = put("f.mat", matlab_file(hex));
-    EXPECT_EQ(read_matlab_integers(path, "labels"), (std::vector<std::int64_t>{1, 102, 2, 300}));
-    EXPECT_EQ(read_matlab_integers(path, "trnid"), (std::vector<std::int64_t>{1, 3}));
-    EXPECT_EQ(error_of([&] { read_matlab_integers(path, "valid"); }),
-              "[matlab] " + path + ": there is no variable 'valid'");
-    EXPECT_TRUE(contains(error_of([&] { read_matlab_integers(path, "note"); }), "'note' is no array of real numbers"));
-    const auto use = [&] { read_matlab_integers(path, "trnid"); };
-    const std::string whole = matlab_file(hex);
-    for (std::size_t n = 0; n < whole.size(); ++n) {
-      put_file(path, std::string_view(whole).substr(0, n));
-      EXPECT_TRUE(error_of(use).starts_with("[matlab] " + path + ": ")) << n << error_of(use);
-    }
-    EXPECT_GT(expect_flips_are_survived(path, whole, use), 300);
-  }
-  std::string half = matlab_file(kPlain);
-  half[half.size() - 10] = '\x01';  // 1 becomes 1.00006...
-  EXPECT_TRUE(
-      contains(error_of([&] { read_matlab_integers(put("f.mat", half), "trnid"); }), "is no whole number at byte"));
-  std::string newer = matlab_file(kPlain);
-  newer[125] = 2;
-  newer[124] = 0;
-  EXPECT_TRUE(contains(error_of([&] { read_matlab_integers(put("f.mat", newer), "trnid"); }), "level 7.3 (HDF5)"));
-}
-
-TEST_F(Annotations, FlowersJoinIdsAndLabels) {
-  put("setid.mat", matlab_file(kPlain));
-  put("imagelabels.mat", matlab_file(kCompressed));
-  const AnnotatedFiles flowers = read_flowers102(folder_.path(), "train");
-  ASSERT_EQ(flowers.files.size(), 2u);
-  EXPECT_EQ(flowers.files[1].path, folder_.file("jpg/image_00003.jpg"));
-  EXPECT_EQ(flowers.files[0].labels, Labels{0});
-  EXPECT_EQ(flowers.files[1].labels, Labels{1});
-  EXPECT_EQ(flowers.class_names.at(73), "rose");
-  EXPECT_TRUE(contains(error_of([&] { read_flowers102(folder_.path(), "valid"); }), "(train, val, test)"));
-  EXPECT_TRUE(contains(error_of([&] { read_flowers102(folder_.path(), "test"); }), "no variable 'tstid'"));
-  // trnid becomes 1 and 4, whose label is 300.
-  std::string other = matlab_file(kPlain);
-  other[other.size() - 2] = 0x10;
-  put("setid.mat", other);
-  EXPECT_TRUE(
-      contains(error_of([&] { read_flowers102(folder_.path(), "train"); }), "image 4 has the label 300 (1 to 102)"));
-  other[other.size() - 2] = 0x14;  // 5
-  put("setid.mat", other);
-  EXPECT_TRUE(contains(error_of([&] { read_flowers102(folder_.path(), "train"); }), "image 5 is not among the 4 of"));
+TEST_F(Annotations, FlowersAreListedByTheScript) {
+  const char* python = std::getenv("RIDGELINE_PYTHON");
+  const auto run = [&](const std::string& arguments) {
+    return std::system(("'" + std::string(python ? python : "python3") + "' " + arguments).c_str());
+  };
+  if (run("-c 'import scipy' 2>/dev/null") != 0) GTEST_SKIP() << "no Python with SciPy (set RIDGELINE_PYTHON to one)";
+  const DatasetRecipe& recipe = dataset_recipe("flowers102");
+  const auto read = [&](const char* split) { return read_annotated_split(recipe, split, folder_.path()); };
+  std::filesystem::create_directories(folder_.file("jpg"));
+  EXPECT_EQ(error_of([&] { read("train"); }), "[recipe] flowers102: " + folder_.path() +
+                                                  " has no flowers102.manifest (split train; scripts/flowers102.py "
+                                                  "writes flowers102.manifest)");
+  const std::string files = "'" + folder_.path() + "'";
+  ASSERT_EQ(run("-c 'import sys; from numpy import uint8, uint16; from scipy.io import savemat; "
+                "savemat(sys.argv[1] + \"/imagelabels.mat\", {\"labels\": uint8([[77, 102, 1, 5]])}); "
+                "savemat(sys.argv[1] + \"/setid.mat\", {\"trnid\": uint16([[3, 1]]), \"valid\": uint16([[2]]), "
+                "\"tstid\": uint16([[4]])})' " +
+                files),
+            0);
+  ASSERT_EQ(run("'" + testing::source_directory() + "/scripts/flowers102.py' " + files), 0);
+  const AnnotatedFiles train = read("train");
+  EXPECT_EQ(train.class_names, known_class_names("flowers102"));
+  ASSERT_EQ(train.files.size(), 2u);
+  EXPECT_EQ(train.files[0].path, folder_.file("jpg/image_00003.jpg"));
+  EXPECT_EQ(train.files[0].labels, Labels{0});
+  EXPECT_EQ(train.files[1].path, folder_.file("jpg/image_00001.jpg"));
+  EXPECT_EQ(train.files[1].labels, Labels{76});
+  EXPECT_EQ(read("val").files.at(0).labels, Labels{101});
+  EXPECT_EQ(read("test").files.at(0).labels, Labels{4});
 }
 
 }  // namespace

@@ -11,30 +11,12 @@ std::string big_endian(std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(value >> shift);
   return text;
 }
-std::string little_endian(std::uint32_t value) {
-  const std::string big = big_endian(value);
-  return {big.rbegin(), big.rend()};
-}
 
 std::string write_jpeg(const std::string& path, int height, int width, std::uint64_t seed) {
   const std::vector<std::uint8_t> jpeg = image::encode_jpeg(picture(height, width, seed), 90);
   write_bytes(path, jpeg.data(), jpeg.size());
   return {jpeg.begin(), jpeg.end()};
 }
-
-// A variable of a MATLAB 5 file: a row of doubles.
-std::string matlab_vector(std::string name, const std::vector<double>& values) {
-  const auto length = static_cast<std::uint32_t>(name.size());
-  name.resize((name.size() + 7) / 8 * 8);
-  std::string body = little_endian(6) + little_endian(8) + little_endian(6) + little_endian(0);  // a double array
-  body +=
-      little_endian(5) + little_endian(8) + little_endian(1) + little_endian(static_cast<std::uint32_t>(values.size()));
-  body += little_endian(1) + little_endian(length) + name;
-  body += little_endian(9) + little_endian(static_cast<std::uint32_t>(8 * values.size()));
-  body.append(reinterpret_cast<const char*>(values.data()), 8 * values.size());
-  return little_endian(14) + little_endian(static_cast<std::uint32_t>(body.size())) + body;
-}
-std::string matlab_header() { return std::string(124, ' ') + std::string("\0\1IM", 4); }
 
 TEST(NamedSets, ClassFoldersAreImageNets) {
   const TempDir dir;
@@ -103,10 +85,15 @@ TEST(NamedSets, CifarsRecordsBothWays) {
                              [&] { write_text(dir / "bad.bin", std::string("\x01") + pixels); });
 }
 
-TEST(NamedSets, FlowersJoinTheirMatlabFiles) {
+TEST(NamedSets, FlowersAreListedInAManifest) {
   const TempDir dir;
-  write_text(dir / "setid.mat", matlab_header() + matlab_vector("trnid", {3, 1}));
-  write_text(dir / "imagelabels.mat", matlab_header() + matlab_vector("labels", {5, 6, 102}));
+  write_text(dir / "flowers102.manifest",
+             R"({"source": "jpg/image_00003.jpg", "usage": "train", "annotation": [{"name": "102"}]})"
+             "\n"
+             R"({"source": "jpg/image_00001.jpg", "usage": "train", "annotation": [{"name": "5"}]})"
+             "\n"
+             R"({"source": "jpg/image_00002.jpg", "usage": "val", "annotation": [{"name": "6"}]})"
+             "\n");
   const std::string first = write_jpeg(dir / "jpg/image_00001.jpg", 20, 20, 1);
   write_jpeg(dir / "jpg/image_00003.jpg", 20, 20, 3);
   const Dataset data = NamedSet("flowers102", "train", dir.path());
@@ -118,8 +105,7 @@ TEST(NamedSets, FlowersJoinTheirMatlabFiles) {
   EXPECT_EQ(data.class_names(), source_of(data.graph().output()).class_names());
   const auto make = [&] { return NamedSet("flowers102", "train", dir.path()); };
   expect_fingerprint_follows(make, [&] { write_jpeg(dir / "jpg/image_00001.jpg", 21, 20, 1); });
-  for (const char* file : {"setid.mat", "imagelabels.mat"})
-    expect_fingerprint_follows(make, [&] { touch(dir / file); });
+  expect_fingerprint_follows(make, [&] { touch(dir / "flowers102.manifest"); });
   std::filesystem::remove(dir / "jpg/image_00001.jpg");
   const std::string path = dir / "jpg/image_00001.jpg";
   EXPECT_EQ(run_error(data, 1), "[flowers102] " + path + ": cannot open " + path + ": No such file or directory");

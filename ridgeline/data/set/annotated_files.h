@@ -1,6 +1,6 @@
 // ridgeline/data/set/annotated_files.h
 //
-// What the readers of annotations (manifest.h, voc.h, coco.h, flowers102.h) give: image files with their labels and
+// What the readers of annotations (manifest.h, voc.h, coco.h) give: image files with their labels and
 // boxes. Plain data.
 #pragma once
 

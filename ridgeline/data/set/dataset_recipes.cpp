@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/data/set/class_names.h"
 #include "ridgeline/data/set/coco.h"
-#include "ridgeline/data/set/flowers102.h"
 #include "ridgeline/data/set/manifest.h"
 #include "ridgeline/data/set/voc.h"
 
@@ -76,11 +76,12 @@ std::vector<DatasetRecipe> make_table() {
   table.push_back(emnist("emnist_byclass", "byclass", "emnist_byclass", 697932, 116323));
   table.push_back(emnist("emnist_letters", "letters", "emnist_letters", 124800, 20800, 1));
   table.push_back(emnist("emnist_digits", "digits", "mnist", 240000, 40000));
-  const std::vector<std::string> flowers{"setid.mat", "imagelabels.mat", "jpg"};
+  const std::vector<std::string> flowers{"flowers102.manifest", "jpg"};
   table.push_back({.name = "flowers102",
                    .reader = RecipeReader::flowers102,
                    .class_names = "flowers102",
                    .subfolders = {"flowers-102"},
+                   .hint = "scripts/flowers102.py writes flowers102.manifest",
                    .splits = {{"train", flowers, 1020}, {"val", flowers, 1020}, {"test", flowers, 6149}}});
   table.push_back({.name = "manifest",
                    .reader = RecipeReader::manifest,
@@ -141,6 +142,16 @@ std::vector<std::string> look_in(const fs::path& folder, const RecipeSplit& spli
   return files;
 }
 
+// The manifest's classes are numbers from 1.
+AnnotatedFiles read_flowers102(const RecipeFiles& files, const std::string& split, const std::string& class_names) {
+  const std::vector<std::string> names = known_class_names(class_names);
+  ManifestOptions options{.usage = split, .root = files.directory};
+  for (std::size_t i = 1; i <= names.size(); ++i) options.class_names.push_back(std::to_string(i));
+  AnnotatedFiles found = read_manifest(files.files[0], options);
+  found.class_names = names;
+  return found;
+}
+
 }  // namespace
 
 const std::vector<DatasetRecipe>& dataset_recipes() {
@@ -181,13 +192,13 @@ RecipeFiles find_recipe_files(const DatasetRecipe& recipe, std::string_view spli
   }
   std::string message = "[recipe] " + recipe.name + ": " + nearest.string() + " has no";
   for (std::size_t i = 0; i < missing.size(); ++i) message += (i > 0 ? ", " : " ") + missing[i];
-  throw Error(message + " (split " + wanted.name + ")");
+  throw Error(message + " (split " + wanted.name + (recipe.hint.empty() ? "" : "; " + recipe.hint) + ")");
 }
 
 AnnotatedFiles read_annotated_split(const DatasetRecipe& recipe, std::string_view split, const std::string& root) {
   const RecipeFiles found = find_recipe_files(recipe, split, root);
   switch (recipe.reader) {
-    case RecipeReader::flowers102: return read_flowers102(found.directory, std::string(split));
+    case RecipeReader::flowers102: return read_flowers102(found, std::string(split), recipe.class_names);
     case RecipeReader::manifest: return read_manifest(found.files[0], {.usage = std::string(split)});
     case RecipeReader::voc: return read_voc(found.directory, std::string(split));
     case RecipeReader::coco: return read_coco(found.files[0], found.files[1]);

@@ -36,6 +36,7 @@ struct DatasetRecipe {
   RecipeReader reader;
   std::string class_names;                // a set of class_names.h; "": taken from the files
   std::vector<std::string> subfolders{};  // where archives unpack to: searched after the root itself
+  std::string hint{};                     // for the message about missing files
   std::vector<RecipeSplit> splits{};
   int label_base = 0;       // the label of the first class in the files
   bool transposed = false;  // pictures are stored with rows and columns exchanged (EMNIST)
