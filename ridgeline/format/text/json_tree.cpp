@@ -1,36 +1,21 @@
 #include "ridgeline/format/text/json_tree.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "ridgeline/core/error.h"
 
 namespace ridgeline {
-namespace {
-
-// The most brackets that are open at once; for text that is not JSON, some number.
-int levels_of(std::string_view text) {
-  int open = 0, most = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') quoted = !quoted;
-    if (quoted && c == '\\') ++i;
-    if (quoted) continue;
-    if (c == '[' || c == '{') most = std::max(most, ++open);
-    if (c == ']' || c == '}') --open;
-  }
-  return most;
-}
-
-}  // namespace
 
 nlohmann::json parse_json_tree(std::string_view text, std::string_view where) {
-  if (levels_of(text) > kMostJsonLevels)
-    throw Error(std::string(where) + " nests deeper than " + std::to_string(kMostJsonLevels) + " levels");
+  using Event = nlohmann::json::parse_event_t;
+  const auto limit = [&](int depth, Event event, const nlohmann::json&) {
+    if (depth >= kMostJsonLevels && (event == Event::array_start || event == Event::object_start))
+      throw Error(std::string(where) + " nests deeper than " + std::to_string(kMostJsonLevels) + " levels");
+    return true;
+  };
   try {
-    return nlohmann::json::parse(text);
+    return nlohmann::json::parse(text, limit);
   } catch (const nlohmann::json::exception& e) {
     throw Error(std::string(where) + " " + e.what());
   }
