@@ -37,7 +37,7 @@ done
 
 tools=(g++ cmake ninja-build pkg-config git make python3 python3-venv python3-pip unzip)
 libraries=(libjpeg-dev libpng-dev libwebp-dev zlib1g-dev libdeflate-dev libcurl4-openssl-dev libfmt-dev libspdlog-dev
-  nlohmann-json3-dev libpugixml-dev libcli11-dev libyaml-cpp-dev libhwy-dev libgtest-dev libgmock-dev libbenchmark-dev)
+  nlohmann-json3-dev libpugixml-dev libcli11-dev libyaml-cpp-dev libhwy-dev libgtest-dev libgmock-dev libssl-dev libbenchmark-dev)
 packages=("${tools[@]}" "${libraries[@]}")
 onednn_version=2023.2.0
 onednn=.deps/onednn

@@ -97,7 +97,7 @@ std::string in_flags(const data::RunStats& stats) {
 void print_json(const data::BenchReport& r) {
   nlohmann::ordered_json out;
   out["images_per_second"] = r.images_per_second;
-  if (!r.sha256.empty()) out["sha256"] = r.sha256;
+  if (!r.hash.empty()) out["hash"] = r.hash;
   out["peak_bytes"] = r.slot_bytes;
   out["peak_rss_bytes"] = r.rss_bytes;
   out["slots"] = r.slots;
@@ -132,7 +132,7 @@ void print_table(const data::BenchReport& r) {
   fmt::print("memory: {:.1f} MB in {} batch slots, largest resident size of the process {:.1f} MB\n",
              static_cast<double>(r.slot_bytes) / 1e6, r.slots, static_cast<double>(r.rss_bytes) / 1e6);
   if (r.bad_samples > 0) fmt::print("bad samples: {}\n", r.bad_samples);
-  if (!r.sha256.empty()) fmt::print("sha256 {}\n", r.sha256);
+  if (!r.hash.empty()) fmt::print("hash {}\n", r.hash);
   if (const std::string advice = in_flags(r.stats); !advice.empty()) fmt::print("{}\n", advice);
 }
 
@@ -174,7 +174,7 @@ DatasetTool add_dataset_bench(Command& dataset) {
   add_setting_flags(app, *flags);
   app.option("--warmup", flags->options.warmup,
              "number of batches before the timing starts; 0: time the whole run, including its start");
-  app.flag("--hash", flags->options.hash, "print a SHA-256 hash of all batches; hashing is part of the measured time");
+  app.flag("--hash", flags->options.hash, "print a hash of all batches; hashing is part of the measured time");
   app.flag("--json", flags->json, "print one JSON object");
   add_pipeline_flags(app, flags->pipeline);
   add_recipe_flags(app, flags->arguments, {"bad_samples", "bad_sample_budget", "quarantine"}, "Bad samples");

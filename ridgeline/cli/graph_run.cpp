@@ -12,7 +12,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/math.h"
 #include "ridgeline/core/printable.h"
-#include "ridgeline/core/sha256.h"
+#include "ridgeline/core/random.h"
 #include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/graph/ir/text.h"
 
@@ -74,9 +74,12 @@ nlohmann::json to_json(const Result& result, const RunFlags& flags) {
     else
       values.push_back(std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
   }
-  nlohmann::json object{
-      {"name", result.name}, {"value", result.label}, {"dtype", name_of(t.dtype())},
-      {"shape", dims},       {"values", values},      {"sha256", Sha256().update(t.raw(), t.byte_size()).hex()}};
+  nlohmann::json object{{"name", result.name},
+                        {"value", result.label},
+                        {"dtype", name_of(t.dtype())},
+                        {"shape", dims},
+                        {"values", values},
+                        {"hash", fmt::format("{:016x}", hash64({static_cast<const char*>(t.raw()), t.byte_size()}))}};
   if (flags.reference) object["reference_difference"] = result.difference;
   return object;
 }

@@ -73,7 +73,7 @@ TEST(GraphRun, PrintsResultsAndUpdatesAndComparesThemWithTheReference) {
   expect(run, 0,
          {"%4 \"loss\" = ", "%3 \"p\" f32[4,8] = [", ", ... 32 in all, ", "next %n = ", "next %w f32[8,3] = ["});
   const Outcome json = graph("run " + file + " --reference --json");
-  expect(json, 0, {"\"graph\":\"step\"", "\"launches\":", "\"name\":\"loss\"", "\"sha256\":\"", "\"shape\":[4,8]"});
+  expect(json, 0, {"\"graph\":\"step\"", "\"launches\":", "\"name\":\"loss\"", "\"hash\":\"", "\"shape\":[4,8]"});
   // Every result is near that of the reference.
   std::size_t at = 0;
   int results = 0;

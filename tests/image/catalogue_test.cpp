@@ -14,6 +14,7 @@
 #include "ridgeline/image/pixels.h"
 #include "support.h"
 #include "tests/support/paths.h"
+#include "tests/support/sha256.h"
 
 namespace ridgeline::image {
 namespace {
@@ -102,7 +103,7 @@ TEST(Catalogue, PixelsAreThoseOfDjpeg) {
     std::string ppm = std::string(grey ? "P5" : "P6") + "\n" + std::to_string(image.width()) + " " +
                       std::to_string(image.height()) + "\n255\n";
     for (std::size_t i = 0; i < image.byte_size(); i += grey ? 3 : 1) ppm += static_cast<char>(image.data()[i]);
-    EXPECT_EQ(test::sha256_hex(ppm).substr(0, 16), entry.djpeg.substr(at + 7, 16)) << entry.path;
+    EXPECT_EQ(sha256_16(ppm), entry.djpeg.substr(at + 7, 16)) << entry.path;
     ++compared;
   }
 #if defined(__x86_64__)

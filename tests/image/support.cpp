@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 #include <jpeglib.h>
 
-#include "ridgeline/core/sha256.h"
 #include "tests/support/paths.h"
 
 namespace ridgeline::image::test {
@@ -129,8 +128,6 @@ std::vector<std::uint8_t> plain_encode(const Image& image, const PlainEncoding& 
   std::free(buffer);
   return result;
 }
-
-std::string sha256_hex(std::string_view bytes) { return Sha256().update(bytes).hex(); }
 
 std::string pack_a() {
   const char* place = std::getenv("RIDGELINE_TEST_DATA");

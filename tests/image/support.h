@@ -1,6 +1,6 @@
 // tests/image/support.h
 //
-// Shared by the image tests: detailed images, an independent simple use of libjpeg, SHA-256, the location of the test
+// Shared by the image tests: detailed images, an independent simple use of libjpeg, the location of the test
 // data.
 #pragma once
 
@@ -49,8 +49,6 @@ struct PlainEncoding {
 // Luma sampling factors h and v: 4:4:4, 4:2:2, 4:4:0, 4:2:0; {0, 0} means grey.
 inline constexpr std::pair<int, int> kLumaSamplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {0, 0}};
 std::vector<std::uint8_t> plain_encode(const Image& image, const PlainEncoding& encoding);
-
-std::string sha256_hex(std::string_view bytes);
 
 // $RIDGELINE_TEST_DATA/packA, or "" if the variable is not set.
 std::string pack_a();

@@ -1,7 +1,6 @@
 #include "tests/support/files.h"
 
 #include "ridgeline/core/random.h"
-#include "ridgeline/core/sha256.h"
 
 namespace ridgeline {
 
@@ -34,10 +33,6 @@ int expect_flips_are_survived(const std::string& path, std::string_view content,
     refused += message.empty() ? 0 : 1;
   }
   return refused;
-}
-
-std::string sha256_16(std::span<const std::uint8_t> bytes) {
-  return Sha256().update(bytes.data(), bytes.size()).hex().substr(0, 16);
 }
 
 }  // namespace ridgeline

@@ -1,7 +1,6 @@
 // tests/support/files.h
 //
-// Shared by tests of files: a temporary folder, reading and writing bytes, the location of the real data, and SHA-256,
-// by which the catalogue of that data names its records.
+// Shared by tests of files: a temporary folder, reading and writing bytes, the location of the real data.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -78,8 +77,5 @@ void expect_cuts_are_errors(const std::string& path, std::string_view content, s
 // crash, hang or read outside (under the sanitizers). Returns how many files were refused.
 int expect_flips_are_survived(const std::string& path, std::string_view content, const std::function<void()>& use,
                               int files = 2000);
-
-// FIPS 180-4. The first 16 hexadecimal digits, as in the catalogue.
-std::string sha256_16(std::span<const std::uint8_t> bytes);
 
 }  // namespace ridgeline

@@ -130,7 +130,7 @@ class Json(Folder):
                 pathlib.Path(graph).write_text(made.to_json())
                 out = subprocess.run([binary(), "dataset", "bench", "--graph", graph, "--hash", "--json", "--epochs",
                                       "2"], text=True, capture_output=True, check=True).stdout
-                self.assertEqual(digest_of(data.Iterator(made, epochs=2, pad_last=True)), json.loads(out)["sha256"])
+                self.assertEqual(digest_of(data.Iterator(made, epochs=2, pad_last=True)), json.loads(out)["hash"])
 
     def test_the_standard_pipeline_of_the_command_line_is_that_of_python(self):
         out = subprocess.run([binary(), "dataset", "bench", "--data_dir", self.dir, "--image_size", "24",
@@ -139,7 +139,7 @@ class Json(Folder):
         made = (data.ImageFolder(self.dir).shuffle()
                 .map(data.RandomResizedCrop(24), data.RandomHorizontalFlip(), data.Normalize.imagenet())
                 .batch(8, drop_remainder=True).with_seed(5))
-        self.assertEqual(digest_of(data.Iterator(made)), json.loads(out.stdout)["sha256"])
+        self.assertEqual(digest_of(data.Iterator(made)), json.loads(out.stdout)["hash"])
 
 
 class Calls(Folder):

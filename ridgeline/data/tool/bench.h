@@ -17,7 +17,7 @@ struct BenchOptions {
   // Batches before the clock starts. They count for the digest and the stages. Batches that are already prepared when
   // the clock starts cost no time: make the run many times as long.
   std::int64_t warmup = 0;
-  bool hash = false;  // SHA-256 of the batches; the time for it is included
+  bool hash = false;  // of the batches; the time for it is included
   // After every batch, with the samples so far and of the whole run (kUnknown if that is unknown).
   std::function<void(std::int64_t, std::int64_t)> progress = {};
 };
@@ -27,7 +27,7 @@ struct BenchReport {
   std::int64_t batches = 0;  // timed
   std::int64_t samples = 0;  // timed; padding and skipped samples do not count
   double images_per_second = 0;
-  std::string sha256;            // of all columns of all batches, in order (see digest_batch); "" unless requested
+  std::string hash;              // of all columns of all batches, in order (see hash_batch); "" unless requested
   std::int64_t slots = 0;        // batches held at a time
   std::int64_t slot_bytes = 0;   // memory of all of them
   std::int64_t rss_bytes = 0;    // the process's largest resident memory so far

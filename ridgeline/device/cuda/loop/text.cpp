@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/core/sha256.h"
+#include "ridgeline/core/random.h"
 #include "ridgeline/device/cuda/loop/access.h"
 #include "ridgeline/device/cuda/loop/terms.h"
 #include "ridgeline/graph/op/pointwise.h"
@@ -180,7 +180,7 @@ class Writer {
         std::string(kCommon) + std::string(flush_text()) + out_ +
         std::string(loop_.sum_count > 0 ? kSumRun : kPlainRun);
     std::string text = std::string(numbers_text()) + body;
-    loop_.name = "loop_" + Sha256().update(text).hex().substr(0, 16);
+    loop_.name = fmt::format("loop_{:016x}", hash64(text));
     for (std::size_t at = text.find("KERNEL("); at != std::string::npos; at = text.find("KERNEL(", at))
       text.replace(at, 6, loop_.name);
     loop_.text = std::move(text);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ridgeline/core/sha256.h"
+#include "ridgeline/core/random.h"
 #include "ridgeline/device/cuda/loop/terms.h"
 #include "ridgeline/device/cuda/loop/text.h"
 
@@ -30,7 +30,7 @@ class UpdateWriter {
     store_next();
     out_ += update_product_text();
     std::string text = std::string(numbers_text()) + std::string(tiles_text()) + out_;
-    update_.name = "dense_update_" + Sha256().update(text).hex().substr(0, 16);
+    update_.name = fmt::format("dense_update_{:016x}", hash64(text));
     const std::string_view mark = "KERNEL(";
     for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
       text.replace(at, mark.size() - 1, update_.name);
