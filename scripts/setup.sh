@@ -3,7 +3,7 @@
 #
 #   scripts/setup.sh              what the build needs: Debian packages, oneDNN in .deps/
 #   scripts/setup.sh --no-onednn  the same without oneDNN: for builds with our kernels alone (RIDGELINE_ONEDNN=OFF)
-#   scripts/setup.sh --tests      and OpenMPI, and numpy and Pillow in .venv/, which some tests use as oracles
+#   scripts/setup.sh --tests      and OpenMPI, and numpy, Pillow and SciPy in .venv/, which some tests use as oracles
 #   scripts/setup.sh --cuda       and NVIDIA's compiler in .deps/cuda, where CUDA_HOME and /usr/local/cuda have none
 #   scripts/setup.sh --check      and clang-format and clang-tidy in .venv/
 #   scripts/setup.sh --java       and a JDK, where no javac is
@@ -37,7 +37,8 @@ done
 
 tools=(g++ cmake ninja-build pkg-config git make python3 python3-venv python3-pip unzip)
 libraries=(libjpeg-dev libpng-dev libwebp-dev zlib1g-dev libdeflate-dev libcurl4-openssl-dev libfmt-dev libspdlog-dev
-  nlohmann-json3-dev libpugixml-dev libcli11-dev libyaml-cpp-dev libhwy-dev libgtest-dev libgmock-dev libssl-dev libbenchmark-dev)
+  nlohmann-json3-dev libpugixml-dev libcli11-dev libyaml-cpp-dev libhwy-dev libgtest-dev libgmock-dev libssl-dev
+  libbenchmark-dev)
 packages=("${tools[@]}" "${libraries[@]}")
 onednn_version=2023.2.0
 onednn=.deps/onednn
