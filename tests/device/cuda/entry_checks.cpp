@@ -80,6 +80,16 @@ std::vector<test::OpRow> rows_for_entries() {
                                    {"bias", true},
                                    {"f32_results", f32_results}}});
   }
+  // Dense layers of few rows, by tensor cores.
+  rows.push_back({.op = "dense",
+                  .operands = {{{3, 4104}}, {{260, 4104}}, {{260}}, {{3, 260}}},
+                  .attributes = {{"activation", std::string("relu")}}});
+  rows.push_back({.op = "dense", .operands = {{{20, 1032}}, {{1018, 1032}}}, .attributes = {{"f32_results", true}}});
+  for (const bool f32_results : {false, true}) {
+    rows.push_back({.op = "dense_bwd_data",
+                    .operands = {{{3, 4110}}, {{4110, 264}}},
+                    .attributes = {{"f32_results", f32_results}}});
+  }
   rows.push_back({.op = "strided_slice_bwd",
                   .operands = {{{2, 3, 2, 5}}},
                   .attributes = {{"start", std::vector<std::int64_t>{0, 0, 0, 1}},

@@ -56,7 +56,7 @@ class Cases {
   std::vector<KernelCase> cases_;
 };
 
-// First layers.
+// First layers, dense layers of few rows.
 void add_tensor_core_cases(Cases& cases);
 // Norms of samples, softmax over axes, rows of tables, products of many matrices, parts of a whole, values of ranks.
 void add_sequence_cases(Cases& cases);

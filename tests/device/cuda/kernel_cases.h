@@ -73,4 +73,16 @@ struct KernelRate {
 };
 std::vector<KernelRate> kernel_rates();
 
+// Dense layers of few rows in bf16, which are timed by our kernels and by the library. Calls take turns on some copies
+// of the weights, so that none finds them in the card's cache.
+struct RatedLayer {
+  std::int64_t rows, inputs, outputs;
+  std::int64_t weights() const { return inputs * outputs; }
+  std::int64_t copies() const { return (std::int64_t{1} << 27) / weights() + 1; }  // 256 MiB
+  std::string text() const {
+    return std::to_string(inputs) + " to " + std::to_string(outputs) + ", rows " + std::to_string(rows);
+  }
+};
+std::vector<RatedLayer> rated_layers();
+
 }  // namespace ridgeline::cuda::testing

@@ -3,7 +3,9 @@
 
 namespace ridgeline::cuda::testing {
 
-void add_tensor_core_cases(Cases& cases) {
+namespace {
+
+void first_layers(Cases& cases) {
   cases.each([&](std::mt19937& random, DType type) {
     if (type == DType::f32) return;
     DirectShape s{};
@@ -53,6 +55,57 @@ void add_tensor_core_cases(Cases& cases) {
         },
         true);
   });
+}
+
+void few_rows_products(Cases& cases) {
+  cases.each([&](std::mt19937& random, DType type) {
+    if (type == DType::f32) return;
+    FewRowsShape s{type, random() % 2 != 0 ? type : DType::f32, pick(random, {1, 3, 9, 16, 17, 31, 32}),
+                   pick(random, {8, 40, 264, 520, 1096}), pick(random, {1, 10, 32, 33, 132})};
+    FewRowsShape g = s;
+    if (random() % 2 != 0) {  // sums in parts
+      s.inputs = pick(random, {4096, 5000});
+      s.outputs = pick(random, {1, 10, 33});
+      g.outputs = pick(random, {2048, 2501});
+      g.inputs = pick(random, {8, 72});
+    }
+    const bool bias = random() % 2 != 0, wide = random() % 2 != 0, addend = random() % 2 != 0, relu = random() % 2 != 0;
+    const auto text_of = [](const FewRowsShape& shape) {
+      return " " + text(shape.rows) + ", " + text(shape.inputs) + " to " + text(shape.outputs);
+    };
+    cases.add(
+        "few_rows" + text_of(s), type,
+        [=](CaseRun& c) {
+          const std::int64_t result = s.rows * s.outputs;
+          void *x = c.values(type, s.rows * s.inputs), *w = c.values(type, s.inputs * s.outputs),
+               *y = c.room(s.result, result);
+          Epilogue e{};
+          if (bias) e.bias = c.values(wide ? DType::f32 : type, s.outputs);
+          e.bias_type = wide ? DType::f32 : type;
+          if (addend) e.addend = c.values(s.result, result);
+          e.relu = relu;
+          few_rows(c.sink(), s, x, w, e, y, c.noise(few_rows_scratch(s)));
+          c.result(y, s.result, result);
+        },
+        true);
+    cases.add(
+        "few_rows_gradient" + text_of(g), type,
+        [=](CaseRun& c) {
+          const std::int64_t result = g.rows * g.inputs;
+          void *dy = c.values(type, g.rows * g.outputs), *w = c.values(type, g.inputs * g.outputs),
+               *dx = c.room(g.result, result);
+          few_rows_gradient(c.sink(), g, dy, w, dx, c.noise(few_rows_gradient_scratch(g)));
+          c.result(dx, g.result, result);
+        },
+        true);
+  });
+}
+
+}  // namespace
+
+void add_tensor_core_cases(Cases& cases) {
+  first_layers(cases);
+  few_rows_products(cases);
 }
 
 }  // namespace ridgeline::cuda::testing

@@ -180,6 +180,32 @@ void first_layers(std::vector<KernelRate>& rates, const char* model, std::int64_
   }));
 }
 
+// Forward with bias and relu, and the gradient of the data.
+void few_rows_products(std::vector<KernelRate>& rates, const RatedLayer& layer) {
+  constexpr DType type = DType::bf16;
+  const FewRowsShape s{type, type, layer.rows, layer.inputs, layer.outputs};
+  const std::int64_t x = s.rows * s.inputs, y = s.rows * s.outputs, weights = layer.weights(), copies = layer.copies();
+  const double bytes = 2.0 * static_cast<double>(weights + x + y);
+  const auto next = [=](const void* all, std::int64_t& call) {
+    return static_cast<const std::byte*>(all) + call++ % copies * weights * 2;
+  };
+  rates.push_back(rate("few_rows bf16 " + layer.text(), bytes, [=](CaseRun& c) {
+    void *from = c.many(type, x), *all = c.many(type, weights * copies), *to = c.room(type, y);
+    Epilogue e{};
+    e.bias = c.values(DType::f32, s.outputs);
+    e.relu = true;
+    void* scratch = c.noise(few_rows_scratch(s));
+    return [=, &c, call = std::int64_t{0}]() mutable { few_rows(c.sink(), s, from, next(all, call), e, to, scratch); };
+  }));
+  rates.push_back(rate("few_rows_gradient bf16 " + layer.text(), bytes, [=](CaseRun& c) {
+    void *from = c.many(type, y), *all = c.many(type, weights * copies), *to = c.room(type, x);
+    void* scratch = c.noise(few_rows_gradient_scratch(s));
+    return [=, &c, call = std::int64_t{0}]() mutable {
+      few_rows_gradient(c.sink(), s, from, next(all, call), to, scratch);
+    };
+  }));
+}
+
 // Of AlexNet's largest layer in bf16, with momentum, decay, a copy in 16 bits and squares for a penalty.
 void dense_updates(std::vector<KernelRate>& rates, std::int64_t rows) {
   const DenseSizes sizes{rows, 9216, 4096};
@@ -256,6 +282,17 @@ void sequences(std::vector<KernelRate>& rates) {
 
 }  // namespace
 
+// AlexNet's.
+std::vector<RatedLayer> rated_layers() {
+  std::vector<RatedLayer> layers;
+  for (const std::int64_t rows : {1, 8, 32}) {
+    layers.push_back({rows, 9216, 4096});
+    layers.push_back({rows, 4096, 4096});
+    layers.push_back({rows, 4096, 1000});
+  }
+  return layers;
+}
+
 std::vector<KernelRate> kernel_rates() {
   std::vector<KernelRate> rates;
   const std::int64_t n = std::int64_t{1} << 27;
@@ -285,6 +322,7 @@ std::vector<KernelRate> kernel_rates() {
     return [=, &c] { momentum_update(c.sink(), u, list); };
   }));
   for (const std::int64_t some : {1, 32, 128, 256}) dense_updates(rates, some);
+  for (const RatedLayer& layer : rated_layers()) few_rows_products(rates, layer);
   // Of ResNet-50 and MobileNetV2 at 256 images.
   norms(rates, {802816, 256, true, NormGate::of_y, true});
   norms(rates, {3211264, 64, false, NormGate::of_x});

@@ -16,6 +16,7 @@ std::span<const KernelRow* const> copies_rows();
 std::span<const KernelRow* const> depthwise_rows();
 std::span<const KernelRow* const> direct_rows();
 std::span<const KernelRow* const> dropout_rows();
+std::span<const KernelRow* const> few_rows_rows();
 std::span<const KernelRow* const> first_layer_rows();
 std::span<const KernelRow* const> first_layer_gradient_rows();
 std::span<const KernelRow* const> gather_rows();

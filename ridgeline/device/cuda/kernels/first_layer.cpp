@@ -49,16 +49,6 @@ std::size_t weight_words(const WindowRows& s) {
          static_cast<std::size_t>(s.steps) * static_cast<std::size_t>(column_tiles(s)) * 2 * kWarp;
 }
 
-template <class Run>
-void with_half_type(DType type, const Run& run) {
-  with_type(type, [&]<class T>(T) {
-    if constexpr (std::is_same_v<T, float>)
-      RIDGELINE_CHECK(false, "tensor cores take bf16 and f16");
-    else
-      run(T());
-  });
-}
-
 }  // namespace
 
 bool is_first_layer(const DirectShape& s) {
@@ -85,7 +75,7 @@ void first_layer(LaunchSink sink, const DirectShape& shape, const void* x, const
   set_tile_rows(s, forward_tile_rows(s));
   s.whole = s.whole && aligned_to(16, {x});
   const i32 groups = filter_groups(s);
-  with_half_type(shape.type, [&]<class T>(T) {
+  with_narrow_type(shape.type, [&]<class T>(T) {
     u32* const words = out<u32>(scratch);
     float* const biases = reinterpret_cast<float*>(words + weight_words(s));
     Bias<T> bias;

@@ -310,6 +310,23 @@ std::size_t first_layer_gradient_scratch(const DirectShape& shape);
 void first_layer_gradient(LaunchSink sink, const DirectShape& shape, const void* x, const void* dy, void* dw,
                           void* scratch);
 
+// y[n,k] = sum over c of x[n,c] * w[k,c], and dx[n,c] = sum over k of dy[n,k] * w[k,c].
+struct FewRowsShape {
+  DType type = DType::bf16;
+  DType result = DType::bf16;  // the operands' type, or f32
+  std::int64_t rows = 0, inputs = 0, outputs = 0;
+};
+inline constexpr std::int64_t kMostFewRows = 32;
+// Whether the kernels for few rows take it: bf16 or f16, 1 to 32 rows, a multiple of 8 inputs, any outputs. Operands
+// and dx are aligned to 16 bytes.
+bool is_few_rows(const FewRowsShape& shape);
+std::size_t few_rows_scratch(const FewRowsShape& shape);
+void few_rows(LaunchSink sink, const FewRowsShape& shape, const void* x, const void* w, const Epilogue& epilogue,
+              void* y, void* scratch);
+std::size_t few_rows_gradient_scratch(const FewRowsShape& shape);
+void few_rows_gradient(LaunchSink sink, const FewRowsShape& shape, const void* dy, const void* w, void* dx,
+                       void* scratch);
+
 // y[i][j] = sum over l of a[i*a_row + l*a_column] * b[l*b_row + j*b_column].
 struct ProductShape {
   DType type = DType::f32;

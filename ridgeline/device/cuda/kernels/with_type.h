@@ -22,6 +22,16 @@ void with_type(DType type, const Run& run) {
   }
 }
 
+// Calls run(T()) with T a type that tensor cores take.
+template <class Run>
+void with_narrow_type(DType type, const Run& run) {
+  RIDGELINE_CHECK(type == DType::bf16 || type == DType::f16, "tensor cores take bf16 and f16");
+  if (type == DType::bf16)
+    run(bfloat16());
+  else
+    run(float16());
+}
+
 // Calls run(T(), To()) for results of that type or f32.
 template <class Run>
 void with_types(DType type, DType result, const Run& run) {

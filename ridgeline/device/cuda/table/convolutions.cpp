@@ -161,13 +161,6 @@ KernelChoice make_first_layer_weights(const KernelRequest& request) {
   return kernel;
 }
 
-// By tensor cores, whose order of sums is that of the card. They take f32 as a bias and as the weights' gradient.
-constexpr KernelEntry tensor_core_entry(std::string_view op, std::string_view name, EntryFactory factory) {
-  KernelEntry entry = own_entry(op, name, factory);
-  entry.promise.bits = Reproducibility::deterministic;
-  return entry;
-}
-
 constexpr KernelEntry kConvolutions[] = {
     own_entry("conv2d", "depthwise", make_depthwise_forward),
     tensor_core_entry("conv2d", "first_layer", make_first_layer),

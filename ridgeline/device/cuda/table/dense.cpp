@@ -7,6 +7,60 @@
 namespace ridgeline::cuda {
 namespace {
 
+// The bias, addend and relu of a node of dense, without their addresses.
+struct DenseEpilogue {
+  bool bias, addend, relu;
+  DType bias_type;
+  explicit DenseEpilogue(const KernelRequest& request)
+      : bias(request.inputs.size() >= 3),
+        addend(request.inputs.size() == 4),
+        relu(request.node.attributes.string("activation") == "relu"),
+        bias_type(bias ? request.inputs[2].type.dtype : DType::f32) {}
+  Epilogue of(const KernelArguments& a) const {
+    return {.bias = bias ? a.inputs[2] : nullptr,
+            .bias_type = bias_type,
+            .addend = addend ? a.inputs[3] : nullptr,
+            .relu = relu};
+  }
+};
+
+// Below, the kernels for few rows are as fast as a launch, and so are the library's.
+constexpr std::int64_t kLeastFewRowsWeights = std::int64_t{1} << 20;
+
+// Why the kernels for few rows do not take a layer; empty: they do.
+std::string_view few_rows_refusal(const FewRowsShape& shape) {
+  if (!is_few_rows(shape)) return "not a product of up to 32 rows of bf16 or f16 by a multiple of 8 inputs";
+  if (shape.inputs * shape.outputs < kLeastFewRowsWeights) return "fewer than 2^20 weights";
+  return {};
+}
+
+KernelChoice make_few_rows(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const Shape &x = request.inputs[0].type.shape, &w = request.inputs[1].type.shape;
+  const FewRowsShape shape{request.inputs[0].type.dtype, request.outputs[0].type.dtype, x[0], w[1], w[0]};
+  if (const std::string_view refusal = few_rows_refusal(shape); !refusal.empty()) return Refusal{std::string(refusal)};
+  auto kernel = launched(request, "few_rows",
+                         [shape, epilogue = DenseEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
+                           few_rows(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0], a.scratch);
+                         });
+  kernel->scratch_bytes = few_rows_scratch(shape);
+  kernel->products = shape.type;
+  return kernel;
+}
+
+KernelChoice make_few_rows_data(const KernelRequest& request) {
+  if (too_large(request)) return refuse_size();
+  const Shape &dy = request.inputs[0].type.shape, &w = request.inputs[1].type.shape;
+  const FewRowsShape shape{request.inputs[0].type.dtype, request.outputs[0].type.dtype, dy[0], w[1], w[0]};
+  if (const std::string_view refusal = few_rows_refusal(shape); !refusal.empty()) return Refusal{std::string(refusal)};
+  auto kernel = launched(request, "few_rows", [shape](LaunchSink sink, const KernelArguments& a) {
+    few_rows_gradient(sink, shape, a.inputs[0], a.inputs[1], a.outputs[0], a.scratch);
+  });
+  kernel->scratch_bytes = few_rows_gradient_scratch(shape);
+  kernel->products = shape.type;
+  return kernel;
+}
+
 KernelChoice make_direct_dense(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
   const Shape &x = request.inputs[0].type.shape, &w = request.inputs[1].type.shape;
@@ -20,17 +74,10 @@ KernelChoice make_direct_dense(const KernelRequest& request) {
                            .a_column = 1,
                            .b_row = 1,
                            .b_column = x[1]};
-  const bool bias = request.inputs.size() >= 3, addend = request.inputs.size() == 4;
-  const DType bias_type = bias ? request.inputs[2].type.dtype : DType::f32;
-  const bool relu = request.node.attributes.string("activation") == "relu";
-  return launched(request, "direct product", [=](LaunchSink sink, const KernelArguments& a) {
-    direct_product(sink, shape, a.inputs[0], a.inputs[1],
-                   {.bias = bias ? a.inputs[2] : nullptr,
-                    .bias_type = bias_type,
-                    .addend = addend ? a.inputs[3] : nullptr,
-                    .relu = relu},
-                   a.outputs[0]);
-  });
+  return launched(request, "direct product",
+                  [shape, epilogue = DenseEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
+                    direct_product(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0]);
+                  });
 }
 
 KernelChoice make_direct_dense_data(const KernelRequest& request) {
@@ -102,9 +149,11 @@ KernelChoice make_direct_matmul(const KernelRequest& request) {
 }
 
 constexpr KernelEntry kDense[] = {
+    tensor_core_entry("dense", "few_rows", make_few_rows),
     library_entry("dense", "cublaslt_tf32", make_library_product, "tf32"),
     library_entry("dense", "cublaslt", make_library_product),
     own_entry("dense", "direct", make_direct_dense),
+    tensor_core_entry("dense_bwd_data", "few_rows", make_few_rows_data),
     library_entry("dense_bwd_data", "cublaslt_tf32", make_library_product, "tf32"),
     library_entry("dense_bwd_data", "cublaslt", make_library_product),
     own_entry("dense_bwd_data", "direct", make_direct_dense_data),

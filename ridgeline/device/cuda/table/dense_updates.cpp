@@ -70,14 +70,7 @@ KernelChoice make_dense_update(const KernelRequest& request) {
   }
 }
 
-// By tensor cores, whose order of sums is that of the card; states, copies and sums are f32, bf16 or f16.
-constexpr KernelEntry kDenseUpdates[] = {{"dense_update",
-                                          "tiles",
-                                          Provider::own,
-                                          make_dense_update,
-                                          kCardTypes,
-                                          Arithmetic::f32,
-                                          {Reproducibility::deterministic, true}}};
+constexpr KernelEntry kDenseUpdates[] = {tensor_core_entry("dense_update", "tiles", make_dense_update)};
 
 }  // namespace
 

@@ -67,6 +67,13 @@ constexpr KernelEntry own_entry(std::string_view op, std::string_view name, Entr
   return {op, name, Provider::own, factory, storage, Arithmetic::f32, {Reproducibility::portable, true}};
 }
 
+// The same by tensor cores, whose order of sums is that of the card. Biases, states and results may be f32.
+constexpr KernelEntry tensor_core_entry(std::string_view op, std::string_view name, EntryFactory factory) {
+  KernelEntry entry = own_entry(op, name, factory);
+  entry.promise.bits = Reproducibility::deterministic;
+  return entry;
+}
+
 // A kernel of NVIDIA's libraries: its bits depend on the card. `fp32_compute`: how it multiplies f32 values, if not in
 // f32.
 constexpr KernelEntry library_entry(std::string_view op, std::string_view name, EntryFactory factory,

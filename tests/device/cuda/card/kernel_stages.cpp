@@ -64,17 +64,17 @@ class CardRunner final : public testing::KernelRunner {
   std::vector<std::unique_ptr<Memory>> memory_;
 };
 
-double timed(Card& card, int times, const std::function<void()>& body) {
+}  // namespace
+
+double timed(Card& card, int times, const std::function<void()>& run) {
   CudaEvent begin(card.context, true), end(card.context, true);
-  body();
+  run();
   card.stream.record(begin);
-  for (int i = 0; i < times; ++i) body();
+  for (int i = 0; i < times; ++i) run();
   card.stream.record(end);
   card.stream.synchronize();
   return end.seconds_since(begin) / times;
 }
-
-}  // namespace
 
 // Each kernel on random operands: the bits of its host version, or within the band of tensor cores and the same bits
 // again.
@@ -203,7 +203,7 @@ void check_dense_updates(Card& card) {
                                exact, in_band, 1e3 * compiling / std::max(exact + in_band, 1)));
 }
 
-// GB/s of each kernel beside the rate of a copy.
+// GB/s of each kernel beside the rate of a copy, and the library's times for dense layers of few rows.
 void measure_kernels(Card& card) {
   if (card.context->driver().recording()) return card.report.line("the recording driver has no speed");
   const std::size_t bytes = std::size_t{1} << 29;
@@ -218,6 +218,7 @@ void measure_kernels(Card& card) {
     card.report.line(fmt::format("{:58} {:8.1f} us {:6.0f} GB/s, {:.2f} of the copy", rate.name, 1e6 * seconds,
                                  rate.bytes / seconds * 1e-9, rate.bytes / seconds / copy));
   }
+  time_library_products(card);
 }
 
 }  // namespace ridgeline::cuda::check

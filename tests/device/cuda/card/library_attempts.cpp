@@ -20,6 +20,15 @@ std::string short_text(const ModelLayer& layer) {
   return text;
 }
 
+ModelLayer layer_of(std::string op, Attributes attributes, std::vector<ValueType> inputs) {
+  ModelLayer layer;
+  layer.node.op = op;
+  layer.node.attributes = complete_attributes(op_def(op), attributes);
+  layer.inputs = std::move(inputs);
+  layer.outputs = infer_types(op_def(op), layer.inputs, layer.node.attributes, op);
+  return layer;
+}
+
 LayerAttempts::LayerAttempts(const PlansOnCard& card)
     : card_(card), target_(cudnn::Target::current_card(card.cudnn)), blas_(nullptr, card.cublas.destroy) {
   card.cudnn.check(card.cudnn.set_stream(target_.handle(), card.stream), "cuDNN takes a stream");

@@ -26,6 +26,9 @@ struct Attempt {
   std::function<void(void* const* inputs, void* const* outputs, void* workspace)> run;
 };
 
+// A layer of one op on operands of these types.
+ModelLayer layer_of(std::string op, Attributes attributes, std::vector<ValueType> inputs);
+
 // Op, types, stride.
 std::string short_text(const ModelLayer& layer);
 

@@ -14,15 +14,6 @@ void synchronize(const PlansOnCard& card) {
   card.calls.make("cuStreamSynchronize", "a layer", &Driver::stream_synchronize, card.stream);
 }
 
-ModelLayer layer_of(std::string op, Attributes attributes, std::vector<ValueType> inputs) {
-  ModelLayer layer;
-  layer.node.op = op;
-  layer.node.attributes = complete_attributes(op_def(op), attributes);
-  layer.inputs = std::move(inputs);
-  layer.outputs = infer_types(op_def(op), layer.inputs, layer.node.attributes, "small");
-  return layer;
-}
-
 struct SmallConvolution {
   Shape image, filter;
   std::vector<std::int64_t> stride, pad;

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,6 +41,9 @@ struct Card {
   double left() const { return std::chrono::duration<double>(until - std::chrono::steady_clock::now()).count(); }
 };
 
+// Seconds that one of `times` runs takes the card, behind one that is not timed.
+double timed(Card& card, int times, const std::function<void()>& run);
+
 struct Stage {
   std::string_view name;
   std::string_view doc;
@@ -61,6 +65,7 @@ void check_ranks(Card& card);
 // Of plan_stages.cpp.
 void check_library_plans(Card& card);
 void time_library_plans(Card& card);
+void time_library_products(Card& card);  // of the layers that measure_kernels times by our kernels
 
 // Of graph_stages.cpp.
 void check_ops(Card& card);
