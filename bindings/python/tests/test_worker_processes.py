@@ -226,6 +226,10 @@ class Processes(unittest.TestCase):
             done = run_python(SPAWNED, context, cwd=os.path.dirname(__file__), timeout=300)
             self.assertEqual((done.returncode, done.stdout.strip()), (0, "[0, 1, 4, 9, 16, 25]"), done.stderr)
 
+    def test_a_process_that_was_started_anew_starts_its_own(self):
+        done = run_python(SPAWNED, "spawn", "child", cwd=os.path.dirname(__file__), timeout=300)
+        self.assertEqual((done.returncode, done.stdout.split("\n")), (0, ["[0, 1, 4, 9, 16, 25]"] * 2 + ["0", ""]), done.stderr)
+
     def test_a_data_set_that_seeks_and_reads_one_file_gives_its_own_samples_in_processes(self):
         with tempfile.TemporaryFile() as file:
             file.write(np.arange(60).tobytes())
@@ -269,7 +273,9 @@ class Processes(unittest.TestCase):
 
 
 SPAWNED = """
-import sys
+import multiprocessing, os, sys, tempfile
+
+MODULE = '''
 from ridgeline.data import DataLoader
 
 class Squares:
@@ -279,14 +285,25 @@ class Squares:
     def __getitem__(self, i):
         return i * i
 
+def run(context, epochs):
+    loader = DataLoader(Squares(), 2, num_workers=2, multiprocessing_context=context, output="numpy")
+    for _ in range(epochs):
+        print(sum((b.tolist() for b in loader), []), flush=True)
+'''
+
 if __name__ == "__main__":
-    import tempfile, os, importlib.util
-    path = os.path.join(tempfile.mkdtemp(), "squares.py")
-    open(path, "w").write("class Squares:\\n    def __len__(self): return 6\\n    def __getitem__(self, i): return i * i\\n")
-    sys.path.insert(0, os.path.dirname(path))
-    from squares import Squares
-    loader = DataLoader(Squares(), 2, num_workers=2, multiprocessing_context=sys.argv[1], output="numpy")
-    print(sum((b.tolist() for b in loader), []))
+    folder, context = tempfile.mkdtemp(), sys.argv[1]
+    with open(os.path.join(folder, "squares.py"), "w") as file:
+        file.write(MODULE)
+    sys.path.insert(0, folder)
+    from squares import run
+    if "child" in sys.argv:
+        child = multiprocessing.get_context(context).Process(target=run, args=(None, 2))
+        child.start()
+        child.join()
+        print(child.exitcode)
+    else:
+        run(context, 1)
 """
 
 PARENT = """
