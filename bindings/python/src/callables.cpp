@@ -17,18 +17,24 @@
 
 namespace ridgeline::python {
 
+namespace {
+
+// " (FILE:LINE)" in the user's code, or nothing.
+std::string place_of(const nb::object& traceback) {
+  if (!traceback.is_valid()) return "";
+  try {
+    return shown(nb::module_::import_("ridgeline._place").attr("place_of")(traceback));
+  } catch (const nb::python_error&) {  // the interpreter ends
+    return "";
+  }
+}
+
+}  // namespace
+
 Error error_of(const nb::python_error& e) {
   std::string text = shown(e.type().attr("__name__"));
   if (const auto reason = shown(e.value()); !reason.empty()) text += ": " + reason;
-  nb::object at = e.traceback();
-  while (at.is_valid() && !at.is_none()) {
-    const nb::object next = at.attr("tb_next");
-    if (next.is_none()) {
-      text += " (" + shown(at.attr("tb_frame").attr("f_code").attr("co_filename")) + ":" + shown(at.attr("tb_lineno")) +
-              ")";
-    }
-    at = next;
-  }
+  text += place_of(e.traceback());
   return Error(text, e.matches(PyExc_KeyboardInterrupt) ? ErrorKind::interrupted : ErrorKind::failure);
 }
 

@@ -7,7 +7,7 @@
 //
 // Workers take the GIL for a call. Python releases it while it waits for a file, so each object also has a lock of its
 // own, its turn, which is held during the whole call. An exception of Python code becomes an Error "TYPE: text
-// (FILE:LINE)" of the row.
+// (FILE:LINE)" of the row, with the place in the user's code (ridgeline/_place.py).
 #pragma once
 
 #include <nanobind/nanobind.h>

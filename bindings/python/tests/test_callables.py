@@ -11,7 +11,7 @@ import numpy as np
 import ridgeline
 from ridgeline import data
 
-from support import Folder, digest_of, threads
+from support import Folder, digest_of, jpeg, threads
 
 
 class Functions(Folder):
@@ -45,6 +45,33 @@ class Functions(Folder):
         for _ in range(2):  # so at every later call
             with self.assertRaisesRegex(ridgeline.RunError, r"class0/000.jpg.*ValueError: too dark \(.*test_call.*:\d+"):
                 next(it)
+
+    def test_the_place_is_the_users_line_and_not_one_of_a_library_or_of_ours(self):
+        def stacked(index):
+            return (np.stack([np.zeros(index + 1), np.zeros(1)]),)  # raises inside NumPy
+
+        def stream():
+            for index in range(4):
+                yield stacked(index)
+
+        class Mixed:
+            """Its first picture is encoded, the others are not."""
+
+            def __len__(self):
+                return 4
+
+            def __getitem__(self, index):
+                return (jpeg(np.random.default_rng(0), 8, 8) if index == 0 else np.zeros((8, 8, 3), np.uint8)), index
+
+        columns, indices = [("x", "f64", (2, 1))], data.InMemory({"x": np.arange(4)})
+        function = data.Function(lambda x: stacked(int(x))[0], "f64", (2, 1))
+        words = r"ValueError: all input arrays.* \([^()]*test_callables\.py:\d+\)( \(in function\))?$"
+        for rows in (data.FromGenerator(stacked, columns, 4), data.FromStream(stream, columns, 4),
+                     indices.map_columns(["x"], function)):
+            with self.assertRaisesRegex(ridgeline.RunError, words):
+                list(data.Iterator(rows.batch(4)))
+        with self.assertRaisesRegex(ridgeline.RunError, r"TypeError: sample 1: image \(0\) is pixels, the first was encoded$"):
+            list(data.DataLoader(Mixed(), 4, transform=data.Resize((4, 4)), output="numpy"))
 
     def test_bad_samples_of_a_function_are_skipped_or_replaced(self):
         def third(label):

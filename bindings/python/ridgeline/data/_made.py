@@ -8,9 +8,9 @@ import os
 import random
 import struct
 import sys
-import traceback
 
 from .._core import RunError
+from .._place import at_length, place_of
 from ._collate import schema_of
 from ._leaves import Call, Misfit
 from ._values import convert
@@ -72,11 +72,9 @@ def sendable(error):
 
 
 def bad_of(name, error):
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    note = "".join(traceback.format_exception(type(error), error, error.__traceback__)).rstrip()
     reason = str(error)
-    return Bad(name, type(error).__name__ + (f": {reason}" if reason else "") + where, note, error)
+    text = type(error).__name__ + (f": {reason}" if reason else "") + place_of(error.__traceback__)
+    return Bad(name, text, at_length(error), error)
 
 
 class Maker:
@@ -216,7 +214,7 @@ class Maker:
             try:
                 return recipe.collate_fn(given)
             except Exception as error:
-                raise CollateError(error, traceback.format_exc().rstrip()) from error
+                raise CollateError(error, at_length(error)) from error
         if alone:
             return convert(samples[0], recipe.options.torch)
         while True:
