@@ -77,6 +77,22 @@ TEST(SourceGetters, AnExampleSchemaIsAllThatIsRead) {
   EXPECT_ERROR(data.size(), kAbsent);
 }
 
+TEST(SourceGetters, TheImageTailIsThatOfTheTransforms) {
+  const Dataset folder = ImageFolder(kAbsent);
+  const ImageTail both = folder.shuffle()
+                             .map(RandomResizedCrop(24), RandomHorizontalFlip())
+                             .map(Normalize({0.1, 0.2, 0.3}, {0.4, 0.5, 0.6}))
+                             .batch(4)
+                             .image_tail();
+  EXPECT_TRUE(both.normalize && both.flip);
+  EXPECT_EQ(both.mean, (std::vector{0.1, 0.2, 0.3}));
+  EXPECT_EQ(both.std, (std::vector{0.4, 0.5, 0.6}));
+  const ImageTail none = folder.map(Resize(24)).image_tail();
+  EXPECT_FALSE(none.normalize || none.flip);
+  const Dataset erased = folder.map(Resize({24, 24}), Normalize::imagenet(), RandomErasing());
+  EXPECT_ERROR(erased.image_tail(), "raw images need Normalize");
+}
+
 TEST(SourceGetters, ShapesTypesAndSizesFollowTheGraph) {
   const Dataset data = rows_in_memory(10).repeat(3).batch(4);
   EXPECT_EQ(data.size(), 8);

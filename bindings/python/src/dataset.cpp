@@ -242,6 +242,11 @@ void bind_dataset(nb::module_& m) {
            })
       .def("label_base",
            [](const PyDataset& d) { return ask(d, [](const data::Dataset& made) { return made.label_base(); }); })
+      .def("image_tail",
+           [](const PyDataset& d) {
+             const auto tail = ask(d, [](const data::Dataset& made) { return made.image_tail(); });
+             return nb::make_tuple(tail.normalize, nb::cast(tail.mean), nb::cast(tail.std), tail.flip);
+           })
       .def("seed", [](const PyDataset& d) { return d.dataset.graph().seed; })
       .def("to_json", [](const PyDataset& d, int indent) { return d.dataset.to_json(indent); })
       .def("to_minddata_json",

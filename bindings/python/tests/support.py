@@ -1,5 +1,7 @@
 """What several tests share: a folder of pictures made here, digests, the command line beside the package."""
 
+import contextlib
+import ctypes
 import io
 import os
 import pathlib
@@ -104,6 +106,31 @@ def run_python(code, *args, timeout=60, **kwargs):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     return subprocess.run([sys.executable, "-c", code, *map(str, args)], env=env, timeout=timeout, text=True,
                           capture_output=True, **kwargs)
+
+
+@contextlib.contextmanager
+def listings(folder):
+    """count(): how often the folder was opened to be listed since the `with`, by any code."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    open_, is_folder = 0x20, 0x40000000
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+    if watch < 0 or libc.inotify_add_watch(watch, os.fsencode(folder), open_) < 0:
+        raise OSError(ctypes.get_errno(), "inotify")
+
+    def count():
+        found = 0
+        with contextlib.suppress(BlockingIOError):
+            events = os.read(watch, 1 << 16)
+            while events:
+                _, mask, _, length = struct.unpack_from("iIII", events)
+                found += bool(mask & is_folder) and length == 0  # the folder itself
+                events = events[16 + length:]
+        return found
+
+    try:
+        yield count
+    finally:
+        os.close(watch)
 
 
 def threads():

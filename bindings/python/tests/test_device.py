@@ -13,8 +13,8 @@ from ridgeline import data
 from ridgeline.data import DataLoader
 
 from any_sample_sets import sets
-from loader_support import RANDOM, equal, torch, v1, v2
-from support import Folder, jpeg, run_python
+from loader_support import RANDOM, equal, torch, torchvision, v1, v2
+from support import Folder, jpeg, listings, run_python
 from test_any_sample import difference
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -57,6 +57,15 @@ class Batches(Folder):
             with self.subTest(name), mock.patch("ridgeline.data._tail._AT_ONCE", 4000):  # several pieces a batch
                 made = self.epochs(transform, device="cpu", normalize_on_device=True)
                 self.assertTrue(laid_out_alike(made, self.epochs(transform)))
+
+    def test_a_folder_is_listed_once(self):
+        folder = torchvision.datasets.ImageFolder(self.dir, ENDS["v1"])
+        for options in ({}, {"device": "cpu"}, {"device": "cpu", "normalize_on_device": True}):
+            for given, transform in ((self.dir, ENDS["v1"]), (folder, None)):
+                with listings(f"{self.dir}/class1") as count:
+                    loader = DataLoader(given, 8, shuffle=True, transform=transform, **options)
+                    self.assertEqual(len(list(loader)), 4)
+                    self.assertEqual(count(), 1)
 
     def test_pictures_of_other_types_are_the_floats_rounded(self):
         for given, dtype in {"bf16": torch.bfloat16, torch.float16: torch.float16, "f32": torch.float32}.items():

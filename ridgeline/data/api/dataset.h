@@ -24,6 +24,7 @@
 #include "ridgeline/data/api/filter.h"
 #include "ridgeline/data/api/samplers.h"
 #include "ridgeline/data/ir/graph.h"
+#include "ridgeline/data/pass/image_tail.h"
 #include "ridgeline/data/transform/transforms.h"
 
 namespace ridgeline::data {
@@ -119,6 +120,9 @@ class Dataset {
   // What is subtracted from stored labels: the option label_base, or what TFRecord found for "auto". 0 for other
   // sources.
   int label_base() const;
+
+  // What an Iterator with raw_images leaves to the consumer, without making one. An Error if the images cannot be raw.
+  ImageTail image_tail() const { return image_tail_of(graph_); }
 
   const DataGraph& graph() const { return graph_; }
   std::string to_json(int indent = -1) const;

@@ -60,13 +60,6 @@ struct IteratorOptions {
   Log* log = nullptr;  // component "data"
 };
 
-// What raw_images leaves to the consumer, for the step's image_tail: mirror where "flip" is 1, then normalise.
-struct ImageTail {
-  bool normalize = false;
-  std::vector<double> mean, std;  // per channel, in 0..1 terms as given to Normalize
-  bool flip = false;              // whether any image can be flipped
-};
-
 class Iterator {
  public:
   explicit Iterator(const Dataset& dataset, IteratorOptions options = {});
@@ -90,7 +83,7 @@ class Iterator {
 
   const Schema& columns() const;           // of a batch, with "mask" and, for raw images, "flip"
   std::int64_t batches_per_epoch() const;  // kForever if endless, kUnknown below a filter or a bucket
-  ImageTail image_tail() const;
+  ImageTail image_tail() const;            // what raw_images leaves to the consumer
   int workers() const;         // threads in use; 0 in pull mode
   std::int64_t slots() const;  // batches that can be in preparation or lent at one time
   std::int64_t slot_bytes() const;

@@ -15,29 +15,6 @@
 namespace ridgeline::data {
 namespace {
 
-// What split_tail split off: the difference between the graph before and after it.
-ImageTail tail_between(const DataGraph& before, const DataGraph& after) {
-  ImageTail tail;
-  const auto find = [](const DataGraph& graph, const auto& test) -> const Transform* {
-    const Transform* found = nullptr;
-    for (const Node& node : graph.nodes) {
-      for (const Transform& t : node.operations) {
-        if (test(transform_entry(t.op))) found = &t;
-      }
-    }
-    return found;
-  };
-  const auto normalizes = [](const TransformEntry& e) { return e.tail == TailPart::normalize; };
-  if (const Transform* normalize = find(before, normalizes); normalize && !find(after, normalizes)) {
-    tail.normalize = true;
-    tail.mean = arg<Reals>(normalize->args, "mean");
-    tail.std = arg<Reals>(normalize->args, "std");
-  }
-  const Transform* flip = find(after, [](const TransformEntry& e) { return e.adds_flip; });
-  tail.flip = arg<double>(flip->args, "p") > 0;
-  return tail;
-}
-
 // A stream drops old rows when new ones are read: there, no row may be read ahead.
 bool may_look_ahead(const DataGraph& graph) {
   const std::vector<const Node*> sources = sources_of(graph);

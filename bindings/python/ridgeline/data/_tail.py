@@ -10,7 +10,6 @@ import warnings
 import numpy as np
 
 from .._core import ArgumentError, Error
-from ._run import Iterator
 
 # Values that are looked up at a time: their places in the table, four bytes each, stay in a card's cache.
 _AT_ONCE = 1 << 23
@@ -112,8 +111,7 @@ class End:
 def _tail_of(graph):
     """(mean, std, whether pictures are flipped) of the end of the pictures' transforms; None: they end otherwise."""
     try:
-        with Iterator(graph, raw_images=True, pull=True, slots=1, jpeg_index_memory=0) as run:
-            normalizes, mean, std, flips = run.image_tail()
+        normalizes, mean, std, flips = graph._core.image_tail()
     except Error:  # the graph ends otherwise, or does not run, which the run itself will say
         return None
     return (mean, std, flips) if normalizes else None
