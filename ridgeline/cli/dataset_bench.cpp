@@ -1,9 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "ridgeline/cli/dataset_tools.h"
 #include "ridgeline/cli/pipeline_flags.h"
@@ -18,11 +23,13 @@ namespace ridgeline::cli {
 namespace {
 
 // Iterator settings whose flag has another name, and settings without a flag of their own (""): flags of the graph or
-// for bad samples set them, or a bench does not need them.
+// for bad samples set them, or a bench does not need them. `help` and `least`, if given, replace those of the setting.
 struct OtherFlag {
-  std::string_view setting, flag;
+  std::string_view setting, flag, help = "";
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
 };
-constexpr std::array<OtherFlag, 8> kOtherFlags{{{"raw_images", "raw"},
+constexpr std::array<OtherFlag, 9> kOtherFlags{{{"epochs", "epochs", "number of passes over the data", 1},  // it ends
+                                                {"raw_images", "raw"},
                                                 {"disabled_passes", "disable_pass"},
                                                 {"seed", ""},
                                                 {"start", ""},
@@ -30,11 +37,14 @@ constexpr std::array<OtherFlag, 8> kOtherFlags{{{"raw_images", "raw"},
                                                 {"bad_samples", ""},
                                                 {"bad_sample_budget", ""},
                                                 {"quarantine", ""}}};
-std::string flag_of(const data::IteratorSetting& setting) {
+OtherFlag flag_of(const data::IteratorSetting& setting) {
+  OtherFlag flag{setting.name, setting.name};
   for (const OtherFlag& other : kOtherFlags) {
-    if (other.setting == setting.name) return std::string(other.flag);
+    if (other.setting == setting.name) flag = other;
   }
-  return std::string(setting.name);
+  if (flag.help.empty()) flag.help = setting.help;
+  flag.least = std::max(flag.least, setting.least);
+  return flag;
 }
 
 // A setting and the value that its flag sets.
@@ -55,10 +65,10 @@ struct BenchFlags {
 
 void add_setting_flags(Command& app, BenchFlags& flags) {
   for (const data::IteratorSetting& setting : data::iterator_settings()) {
-    const std::string name = "--" + flag_of(setting);
-    if (name == "--") continue;
+    const OtherFlag known = flag_of(setting);
+    if (known.flag.empty()) continue;
+    const std::string name = fmt::format("--{}", known.flag), help(known.help);
     SettingFlag& flag = flags.settings.emplace_back(&setting, setting.get(flags.options.iterator));
-    std::string help(setting.help);
     if (auto* truth = std::get_if<bool>(&flag.value)) {
       app.flag(name, *truth, help);
     } else if (auto* number = std::get_if<std::int64_t>(&flag.value)) {
@@ -73,6 +83,11 @@ void add_setting_flags(Command& app, BenchFlags& flags) {
   }
 }
 
+void check_least(std::string_view flag, std::int64_t value, std::int64_t least) {
+  if (value < least)
+    throw Error(fmt::format("--{}={} is out of range (allowed: {} or more)", flag, value, least), ErrorKind::usage);
+}
+
 void read_setting_flags(const BenchFlags& flags, data::IteratorOptions& options) {
   for (const auto& [setting, given] : flags.settings) {
     data::Value value = given;
@@ -81,10 +96,9 @@ void read_setting_flags(const BenchFlags& flags, data::IteratorOptions& options)
       if (*text == kEmpty) text->clear();
     }
     const auto* number = std::get_if<std::int64_t>(&value);
-    if (number != nullptr && *number < setting->least) {
-      throw Error(
-          fmt::format("--{}={} is out of range (allowed: {} or more)", flag_of(*setting), *number, setting->least),
-          ErrorKind::usage);
+    if (number != nullptr) {
+      const OtherFlag flag = flag_of(*setting);
+      check_least(flag.flag, *number, flag.least);
     }
     data::set(options, *setting, value);
   }
@@ -138,13 +152,8 @@ void print_table(const data::BenchReport& r) {
 
 int run_bench(const Command& app, const BenchFlags& flags) {
   data::BenchOptions options = flags.options;
-  const auto at_least = [](const char* flag, std::int64_t value, std::int64_t least) {
-    if (value < least)
-      throw Error(fmt::format("--{}={} is out of range (allowed: {} or more)", flag, value, least), ErrorKind::usage);
-  };
   read_setting_flags(flags, options.iterator);
-  at_least("epochs", options.iterator.epochs, 1);  // a bench ends
-  at_least("warmup", options.warmup, 0);
+  check_least("warmup", options.warmup, 0);
   if (options.iterator.pull && (options.iterator.workers != 0 || options.iterator.autotune))
     throw Error("--pull runs without workers: leave out --workers and --autotune", ErrorKind::usage);
   options.iterator.bad_samples = finish_bad_samples(app, flags.arguments);

@@ -211,7 +211,11 @@ TEST(DatasetTools, GraphFilesAreCheckedAndFlagsWithoutEffectRefused) {
   expect(dataset(good + " --pull --workers=2"), 2, {"--pull runs without workers"});
   expect(dataset(good + " --quarantine=x"), 2, {"--quarantine needs --bad_samples=skip or replace"});
   expect(dataset(good + " --bad_samples=ignore"), 2, {"ignore", "raise, skip, replace"});
-  expect(dataset(good + " --epochs=0"), 2, {"--epochs=0"});
+  for (const std::string epochs : {"0", "-1"})
+    expect(dataset(good + " --epochs=" + epochs), 2, {"--epochs=" + epochs, "1 or more"});
+  const Outcome help = dataset("bench --help");
+  EXPECT_NE(help.text.find("number of passes over the data"), std::string::npos) << help.text;
+  EXPECT_EQ(help.text.find("endless"), std::string::npos) << help.text;
   expect(dataset(good + " --memory_limit=10"), 1, {"memory_limit"});
 }
 
