@@ -130,6 +130,14 @@ class Refused(unittest.TestCase):
             with self.subTest(words, workers=workers), self.assertRaisesRegex(ridgeline.Error, words):
                 list(DataLoader(Rows(values.__getitem__, len(values)), 2, num_workers=workers, **options))
 
+    def test_whole_numbers_may_be_tensors_of_one(self):
+        for values in ([1, torch.tensor(2), np.int64(3), torch.tensor(-4, dtype=torch.int8)], [torch.tensor(0)] * 2):
+            for workers in (0, 2):
+                (batch,) = DataLoader(values, 4, num_workers=workers)
+                self.assertEqual((batch.dtype, batch.tolist()), (torch.int64, [int(value) for value in values]))
+        for value in (torch.tensor(2.0), torch.tensor(True), torch.tensor([1]), np.float64(1)):
+            self.check([1, value], "sample 1: is .*, by the first sample it is a whole number")
+
     def test_what_does_not_fit_names_sample_place_and_type(self):
         from PIL import Image
 

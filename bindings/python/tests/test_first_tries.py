@@ -8,8 +8,9 @@ import unittest
 import warnings
 
 import numpy as np
+from PIL import Image
 
-from ridgeline import ArgumentError, data
+from ridgeline import ArgumentError, RunError, data
 from ridgeline.data import DataLoader
 
 from loader_support import RANDOM, equal, torch, torchvision, v1
@@ -44,7 +45,7 @@ class Answers(unittest.TestCase):
         for given, told in ((Flow, "not the class Flow: give an object of it"),
                             (lambda: iter(()), "not the function <lambda>: give an object whose __iter__ calls it"),
                             ({"image": np.zeros(4), "label": np.zeros(4)}, r"is a dict with the keys 'image', 'label': .*data.InMemory"),
-                            (5, "not a int")):
+                            (5, "not a int"), (None, "not a NoneType"), (object(), "not a object")):
             with self.assertRaisesRegex(ArgumentError, told):
                 DataLoader(given, 2)
         self.assertEqual([b.tolist() for b in DataLoader({0: 5, 1: 6}, 2)], [[5, 6]])
@@ -115,6 +116,71 @@ class Answers(unittest.TestCase):
         for name in ("batch_size", "num_workers", "timeout", "prefetch_factor", "generator", "worker_init_fn", "drop_last",
                      "multiprocessing_context", "persistent_workers", "pin_memory", "pin_memory_device", "in_order"):
             self.assertEqual(getattr(ours, name), getattr(theirs, name), name)
+
+
+    def test_what_a_loader_is_made_of_cannot_change(self):
+        loader = DataLoader(Numbers(), 4)
+        for name in ("batch_size", "dataset", "sampler", "batch_sampler", "drop_last"):
+            with self.assertRaisesRegex(ArgumentError, f"{name} is settled when a DataLoader is made"):
+                setattr(loader, name, 3)
+        loader.note = 3  # of the user's own
+        self.assertEqual((loader.note, loader.batch_size, len(pickle.loads(pickle.dumps(loader)))), (3, 4, 5))
+
+    def test_a_way_to_start_processes_that_there_is_not_is_told_at_once(self):
+        with self.assertRaisesRegex(ArgumentError, "multiprocessing_context is 'spaw' .allowed: .*'spawn'"):
+            DataLoader(Numbers(), 4, num_workers=1, multiprocessing_context="spaw")
+
+    def test_columns_without_a_picture_are_delivered_by_name(self):
+        columns = {"x": np.arange(10), "y": np.arange(10) / 4}
+        rows = data.InMemory(columns)
+        for options in ({}, {"sampler": list(range(10))}):
+            batches = list(DataLoader(rows, 4, **options))
+            self.assertEqual(len(batches), 3)
+            for name, values in columns.items():
+                self.assertTrue(np.array_equal(torch.cat([batch[name] for batch in batches]).numpy(), values))
+        self.assertEqual(next(iter(DataLoader(rows, 2, collate_fn=lambda samples: samples)))[1], {"x": 1, "y": 0.25})
+        with self.assertRaisesRegex(ArgumentError, "transform= is for a picture, name its column with image=, among x, y"):
+            DataLoader(rows, 4, transform=data.Resize(8))
+
+    def test_a_sample_that_is_none_is_told_where_a_picture_was_meant(self):
+        samples = [(np.zeros((8, 8, 3), np.uint8), 0), None, ({}, 1)]
+        loader = DataLoader(samples, 2, transform=data.Resize((4, 4)))
+        with self.assertRaisesRegex(RunError, r"TypeError: sample 1: there is no image \(0\) in NoneType None, which the first sample has$"):
+            list(loader)
+
+
+class OwnFolders(Folder):
+    def test_pictures_that_pillow_alone_reads_are_read_by_it(self):
+        with tempfile.TemporaryDirectory() as root:
+            for name in ("a/0.tif", "a/1.png", "b/0.ppm"):
+                path = pathlib.Path(root, name)
+                path.parent.mkdir(exist_ok=True)
+                Image.fromarray(np.random.default_rng(len(name)).integers(0, 256, (9, 9, 3), np.uint8)).save(path)
+            for transform in (v1.ToTensor(), v1.Compose([v1.CenterCrop(8), v1.ToTensor()])):
+                folder = torchvision.datasets.ImageFolder(root, transform)
+                theirs = list(torch.utils.data.DataLoader(folder, 2))
+                self.assertTrue(equal(list(DataLoader(folder, 2)), theirs))
+                bare = torchvision.datasets.ImageFolder(root)
+                self.assertTrue(equal(list(DataLoader(bare, 2, transform=transform)), theirs))
+
+    def test_samples_one_by_one_are_those_of_the_data_set(self):
+        folder = torchvision.datasets.ImageFolder(self.dir, v1.Compose([v1.CenterCrop(24), v1.ToTensor()]))
+        for given in (folder, torch.utils.data.Subset(folder, [3, 1, 2])):
+            loader = DataLoader(given, None)
+            self.assertEqual((len(loader), loader.classes), (len(given), folder.classes))
+            for (x, y), (a, b) in zip(loader, torch.utils.data.DataLoader(given, None), strict=True):
+                self.assertTrue(torch.equal(x, a) and type(y) is type(b) and y == b)
+
+    def test_arrays_at_the_end_of_a_chain_keep_their_axes(self):
+        ends = (lambda x: x.numpy(), lambda x: x.numpy()[0], lambda x: x.permute(1, 2, 0).numpy(), lambda x: x.sum((1, 2)).numpy())
+        for end in ends:
+            folder = torchvision.datasets.ImageFolder(self.dir, v1.Compose([v1.Resize((9, 7)), v1.ToTensor(), end]))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                loader = DataLoader(folder, 8)
+            for (x, y), (a, b) in zip(loader, torch.utils.data.DataLoader(folder, 8), strict=True):
+                self.assertEqual((x.dtype, x.shape), (a.dtype, a.shape))
+                self.assertLess(float((x - a).abs().max()), 1e-4 * float(a.abs().max()) + 1.1 / 255)
 
 
 class Copies(Folder):

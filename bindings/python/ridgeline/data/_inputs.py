@@ -1,10 +1,11 @@
 """What DataLoader may be given, as a dataset of the engine: folders, Parquet files, torchvision's and map-style sets."""
 
+import functools
 import operator
 import os
 import types
 
-from .._core import ArgumentError
+from .._core import ArgumentError, node_table
 from ._callables import FileList
 from ._graph import Dataset
 from ._labels import labels_array
@@ -104,10 +105,10 @@ def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, opt
         folder = data.ImageFolder(dataset)
         return Input(folder, classes=folder.class_names())
     if isinstance(dataset, Dataset):
-        return _engine_input(dataset, image, label)
+        return _engine_input(dataset, image, label, asked)
+    wanted = asked or image is not None
     if (held := _torchvision_data(dataset) or _timm_data(dataset)) is not None:
         return held.input(options)
-    wanted = asked or image is not None
     if _is_hugging_face(dataset) and not is_stream(dataset):
         return _hugging_face_input(dataset, image, label, options, thread_safe, wanted, steered)
     if not wanted or is_stream(dataset):
@@ -129,7 +130,8 @@ def no_data_set(dataset):
 
 def check_kind(dataset, by_keys):
     """An error for what has samples by no number, though it has __getitem__ and __len__. by_keys: a sampler may give keys"""
-    if isinstance(dataset, (type, types.FunctionType)):
+    if isinstance(dataset, (type, types.FunctionType)) or not (
+            isinstance(dataset, os.PathLike) or hasattr(dataset, "__iter__") or hasattr(dataset, "__getitem__")):
         raise no_data_set(dataset)
     if isinstance(dataset, dict) and dataset and 0 not in dataset and not by_keys:
         keys = ", ".join(repr(key) for key in list(dataset)[:4]) + (", ..." if len(dataset) > 4 else "")
@@ -152,12 +154,16 @@ def _refuse_file(path):
                             + (f": data.{source} reads such files" if source else ""))
 
 
-def _engine_input(dataset, image, label):
+def _engine_input(dataset, image, label, asked):
     names = [name for name, _, _ in dataset.columns() if name != "mask"]
     for given in (image, label):
         if given is not None and given not in names:
             raise ArgumentError(f"there is no column {given!r} among {', '.join(names)}")
     pair = ("image" if image is None else image, "label" if label is None else label)
+    if pair[0] not in names:
+        if asked:
+            raise ArgumentError(f"transform= is for a picture, name its column with image=, among {', '.join(names)}")
+        return Input(dataset, columns=pair, pictures=(), form="dict")
     for name, _, shape in dataset.columns():
         if name == pair[0] and is_channels_first(shape):
             raise ArgumentError(f"the column {name!r} is {list(shape)}: pictures are [height, width, channels] "
@@ -203,6 +209,8 @@ def _torchvision_data(dataset):
     if hasattr(dataset, "samples") and hasattr(dataset, "loader"):
         if getattr(dataset.loader, "__name__", "") != "default_loader":
             return None  # files that the user reads
+        if any(path.lower().endswith(_pillows_alone()) for path, _ in dataset.samples):
+            return None
         return _Files([path for path, _ in dataset.samples], [target(label) for _, label in dataset.samples],
                       dataset.transform, list(dataset.classes),
                       folder=dataset if dataset.target_transform is None else None)
@@ -216,6 +224,16 @@ def _torchvision_data(dataset):
             labels = [target(given(dataset, stored)) for stored in dataset.targets]
             return _Arrays(pixels, labels, dataset.transform, list(getattr(dataset, "classes", [])))
     return None
+
+
+@functools.cache
+def _pillows_alone():
+    """What names of pictures end in that torchvision lists and the engine does not decode: TIFF and others."""
+    from torchvision.datasets.folder import IMG_EXTENSIONS
+
+    (folder,) = (node for node in node_table() if node["op"] == "image_folder")
+    (decoded,) = (arg["default"] for arg in folder["args"] if arg["name"] == "extensions")
+    return tuple(set(IMG_EXTENSIONS) - set(decoded))
 
 
 # Of torchvision's classes that hold all their pixels: the target of a sample, for what is stored. Subclasses that give

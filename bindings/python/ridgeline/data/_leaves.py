@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from ._values import convert
@@ -91,15 +93,27 @@ class Whole(Bools):
     takes = "a whole number"
 
     def fits(self, value, call, place):
-        if type(value) is not int and (isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__")
-                                       or getattr(value, "shape", ()) != ()):
+        number = _as_whole(value)
+        if number is None:
             raise self.of_another_type(call, place, value)
-        if not -2 ** 63 <= value < 2 ** 63:
-            raise self.misfit(call, place, f"is {value}, which does not fit 64 bits")
+        if not -2 ** 63 <= number < 2 ** 63:
+            raise self.misfit(call, place, f"is {number}, which does not fit 64 bits")
 
     def collate(self, values, call):
         self.check(values, call)
         return _given(np.asarray([int(v) for v in values], np.int64), self.torch)
+
+
+def _as_whole(value):
+    """The value as an int; None: it is no whole number. Tensors of one number are, where their type is one of integers."""
+    if type(value) is int:
+        return value
+    if isinstance(value, (bool, np.bool_)) or getattr(value, "shape", ()) != () or str(getattr(value, "dtype", "")).endswith("bool"):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 class Floats(Bools):

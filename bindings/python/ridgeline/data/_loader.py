@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import types
 import warnings
@@ -12,12 +13,16 @@ from ._arguments import is_default_collate, length_of, one_of, refuse, usual_out
 from ._device import can_pin, device_of, dtype_of, page_lock
 from ._inputs import check_kind, input_of, transform_of
 from ._orders import is_own, ordered, own_order, ranks
-from ._samples import is_stream, turns_of
+from ._samples import is_stream, of_package, turns_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._graph import Dataset
     from ._types import *  # noqa: F403
+
+
+# What PyTorch's DataLoader does not let change either.
+_SETTLED = ("dataset", "batch_size", "sampler", "batch_sampler", "drop_last")
 
 
 class DataLoader:
@@ -161,6 +166,9 @@ class DataLoader:
         source = input_of(dataset, image, label, thread_safe, transform is not None, options,
                           steered_by_boxes(transform))
         self.classes: list[Any] | None = None if source is None else source.classes
+        if batch_size is None and batch_sampler is None and transform is None and image is None and \
+                any(of_package(dataset, package) for package in ("torch", "torchvision", "timm")):
+            source = None  # its samples one by one are Python's
         order = sampler, batch_sampler, shuffle, batch_size, drop_last, *ranks(rank, world_size, distributed)
         streams = source is None and is_stream(dataset) and (transform is not None or image is not None)
         asked = untranslatable  # by the user
@@ -260,6 +268,8 @@ class DataLoader:
 
         sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size = order
         dataset, count = self._samples_of, self.num_workers
+        if isinstance(context, str):
+            one_of("multiprocessing_context", context, multiprocessing.get_all_start_methods())
         for name, value in given.items():
             if value is not None:
                 raise ArgumentError(f"{name} is for samples with pictures that go to the engine: give transform= or "
@@ -318,6 +328,11 @@ class DataLoader:
             return count // batch_size if drop_last else -(-count // batch_size)
 
         return OwnOrder("stream", seed, batch_size=batch_size, drop_last=drop_last, length=length)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _SETTLED and "_pass" in self.__dict__:
+            raise ArgumentError(f"{name} is settled when a DataLoader is made: make another one")
+        super().__setattr__(name, value)
 
     # ---- iteration
 

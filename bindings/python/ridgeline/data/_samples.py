@@ -14,7 +14,7 @@ from ._callables import FromGenerator
 from ._collate import schema_of
 from ._follow import BOXES, boxes_of, check_moved, moved_in
 from ._labels import Labels
-from ._leaves import Call, Misfit, Picture
+from ._leaves import Call, Misfit, Picture, shown
 
 
 TYPE_CHECKING = False
@@ -182,10 +182,17 @@ class _Rows:
     def taken(self, index, take):
         """([pictures], take(sample)): files are read beside those of other workers."""
         def both(sample):
-            return [_lazy_image_value(_at(sample, place)) for place in self.pictures], take(sample)
+            return [_lazy_image_value(self._found(index, sample, place)) for place in self.pictures], take(sample)
 
         pictures, taken = sample_at(self.dataset, index, self.turns, both)
         return self.read(index, pictures), taken
+
+    def _found(self, index, sample, place):
+        try:
+            return _at(sample, place)
+        except (LookupError, TypeError, AttributeError):
+            where = f"({place[0]!r})" if len(place) == 1 else repr(place)
+            raise TypeError(f"sample {index}: there is no image {where} in {shown(sample)}, which the first sample has") from None
 
     def read(self, index, pictures):
         return [self._picture(index, *one) for one in zip(pictures, self.pictures, self.kinds)]

@@ -37,7 +37,7 @@ class Translation:
             value = torch.from_numpy(value).permute(2, 0, 1)
         for transform in self.python:
             value = transform(image=value)["image"] if is_albumentations(transform) else transform(value)
-        return _channels_last(value, is_timm(self.python[-1]))  # ToNumpy's are channels first
+        return _channels_last(value, self.takes != "array" or is_timm(self.python[-1]))  # ToNumpy's are channels first
 
     def __repr__(self) -> str:
         steps = [repr(t) for t in self.transforms] + [f"Python: {type(t).__name__}" for t in self.python]
@@ -45,7 +45,8 @@ class Translation:
 
 
 def _channels_last(value, first):
-    """A picture as an array. first: whether arrays of NumPy's have their channels first, as tensors do."""
+    """A picture as an array. first: whether the axes of an array stay in their places in the batch, as a tensor's do;
+    else channels are last, as in albumentations."""
     import numpy as np
 
     if hasattr(value, "detach"):  # a tensor
@@ -54,7 +55,8 @@ def _channels_last(value, first):
         from ._own_transform import NotOnePicture
 
         raise NotOnePicture(f"a transform gives a {type(value).__name__}, which is no picture")
-    value = np.asarray(value)
+    if not isinstance(value, np.ndarray):
+        value, first = np.asarray(value), False  # of PIL
     if value.ndim == 3 and first:
         return np.ascontiguousarray(np.moveaxis(value, 0, -1))
     return value[:, :, None] if value.ndim == 2 and not first else value
