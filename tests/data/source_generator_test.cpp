@@ -61,6 +61,19 @@ std::vector<std::int64_t> count_from(std::int64_t first, std::int64_t end) {
   return all;
 }
 
+TEST(Generators, HashesOfGraphsLeaveOutTheNumberOfANameThatIsThereSeveralTimes) {
+  for (const std::string name : {"counted", "counted#1", "counted#12", "counted#", "counted1"})
+    register_generator(name, {.schema = schema(), .rows = 4, .row = row});
+  const auto hash = [](const std::string& name) { return FromGenerator(name).hash(); };
+  EXPECT_EQ(hash("counted#1"), hash("counted"));
+  EXPECT_EQ(hash("counted#12"), hash("counted"));
+  EXPECT_NE(hash("counted#"), hash("counted"));
+  EXPECT_NE(hash("counted1"), hash("counted"));
+  const auto mapped = [](const std::string& name) { return rows_in_memory(4).map(Function(name)).batch(2).hash(); };
+  EXPECT_EQ(mapped("twice#1"), mapped("twice"));
+  EXPECT_NE(mapped("thrice"), mapped("twice"));
+}
+
 TEST(Generators, KeepTheRules) {
   register_generator("rules by index", {.schema = schema(), .rows = 11, .row = row, .version = 1});
   register_stream("rules in turn", stream(std::make_shared<Life>(), 11, 11, 4));

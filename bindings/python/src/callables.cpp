@@ -13,6 +13,7 @@
 #include "ridgeline/core/random.h"
 #include "ridgeline/data/ir/functions.h"
 #include "ridgeline/data/ir/generators.h"
+#include "ridgeline/data/ir/registered_name.h"
 #include "values.h"
 
 namespace ridgeline::python {
@@ -71,7 +72,7 @@ class Pool {
   Named name(const std::string& wish, const std::string& shape, std::shared_ptr<T> object, Add&& add) {
     const std::lock_guard lock(mutex_);
     for (int i = 0;; ++i) {
-      const std::string name = i == 0 ? wish : wish + "_" + std::to_string(i);
+      const std::string name = data::numbered(wish, i);
       const auto found = slots_.find(name);
       if (found == slots_.end()) {
         auto slot = std::make_shared<Slot<T>>();

@@ -94,7 +94,7 @@ struct Named {
   Token token;
 };
 
-// The name is `wish`, or wish_1, wish_2, ... if a living object has it.
+// The name is `wish`, or wish#1, wish#2, ... (ridgeline/data/ir/registered_name.h) if a living object has it.
 // The results of the function are converted to `result`, or to the type of its argument.
 Named name_function(const std::string& wish, std::shared_ptr<Code> function, std::optional<DType> result);
 Named name_predicate(const std::string& wish, std::shared_ptr<Code> predicate);

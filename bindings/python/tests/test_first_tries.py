@@ -170,6 +170,8 @@ class OwnFolders(Folder):
             self.assertEqual((len(loader), loader.classes), (len(given), folder.classes))
             for (x, y), (a, b) in zip(loader, torch.utils.data.DataLoader(given, None), strict=True):
                 self.assertTrue(torch.equal(x, a) and type(y) is type(b) and y == b)
+        with self.assertRaisesRegex(ArgumentError, "batch_size=None needs a dataset that ends in batches"):
+            DataLoader(self.dir, None)
 
     def test_arrays_at_the_end_of_a_chain_keep_their_axes(self):
         ends = (lambda x: x.numpy(), lambda x: x.numpy()[0], lambda x: x.permute(1, 2, 0).numpy(), lambda x: x.sum((1, 2)).numpy())

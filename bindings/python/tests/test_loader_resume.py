@@ -8,7 +8,7 @@ import unittest
 
 from ridgeline.data import DataLoader
 
-from loader_support import RANDOM, equal, torchvision
+from loader_support import RANDOM, equal, torch, torchvision
 from support import PACK, Folder, run_python
 
 
@@ -33,6 +33,32 @@ class Resuming(Folder):
             for step, (x, y) in enumerate(rest):
                 mine = [(float(a.sum()), int(b)) for p in parts for a, b in zip(*p[step])]
                 self.assertEqual(sorted(mine), sorted((float(a.sum()), int(b)) for a, b in zip(x, y)))
+
+    def test_a_state_goes_on_beside_other_loaders_of_such_data(self):
+        class Files:
+            """Samples with their pictures encoded."""
+
+            def __init__(self, samples):
+                self.samples = samples
+
+            def __len__(self):
+                return len(self.samples)
+
+            def __getitem__(self, index):
+                path, label = self.samples[index]
+                return pathlib.Path(path).read_bytes(), label
+
+        folder = torchvision.datasets.ImageFolder(self.dir, RANDOM)
+        for made in (lambda: DataLoader(torch.utils.data.Subset(folder, range(20)), 4, shuffle=True, seed=1),
+                     lambda: DataLoader(Files(folder.samples[:20]), 4, shuffle=True, seed=1, transform=RANDOM)):
+            before, first = made(), made()
+            it = iter(first)
+            next(it)
+            state = json.loads(json.dumps(first.state_dict()))
+            for loader in (before, made()):
+                loader.load_state_dict(state)
+                self.assertEqual(loader.state_dict(), state)
+            self.assertTrue(equal(list(before), list(it)))
 
     def test_a_killed_process_goes_on(self):
         code = ("import sys, os, json, signal\nfrom torchvision import transforms as t\n"

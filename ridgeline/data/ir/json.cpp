@@ -14,6 +14,7 @@
 #include "ridgeline/data/ir/graph.h"
 #include "ridgeline/data/ir/names.h"
 #include "ridgeline/data/ir/node_names.h"
+#include "ridgeline/data/ir/registered_name.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/ir/value_json.h"
 #include "ridgeline/format/text/json_tree.h"
@@ -87,6 +88,12 @@ const Value& written(const ArgSpec& spec, const Value& value, Form form) {
   return form != Form::file && spec.hashed_fallback && value == spec.fallback ? *spec.hashed_fallback : value;
 }
 
+json spec_json(const ArgSpec& spec, const Value& value, Form form) {
+  const auto* name = std::get_if<std::string>(&value);
+  if (form != Form::file && spec.code && name) return text_json(without_number(*name), form);
+  return value_json(written(spec, value, form), form);
+}
+
 json args_json(const Args& args, const std::vector<ArgSpec>& specs, Form form) {
   json out = json::object();
   for (const Args::value_type& given : args) {
@@ -94,7 +101,7 @@ json args_json(const Args& args, const std::vector<ArgSpec>& specs, Form form) {
     if (spec == specs.end())
       out[given.first] = value_json(given.second, form);
     else if (!left_out(*spec, given.second, form))
-      out[given.first] = value_json(written(*spec, given.second, form), form);
+      out[given.first] = spec_json(*spec, given.second, form);
   }
   return out;
 }

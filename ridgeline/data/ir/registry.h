@@ -29,6 +29,7 @@ struct ArgSpec {
   // hashes leave out a `newer` argument that has its fallback, and use `hashed_fallback` in place of the present
   // fallback.
   bool newer = false;
+  bool code = false;  // a text, the name of user code (ir/registered_name.h): hashes leave out its number
   std::optional<Value> hashed_fallback = std::nullopt;
 };
 inline ArgSpec newer(ArgSpec spec) {

@@ -176,13 +176,15 @@ std::unique_ptr<Source> open(const Node& node) {
 }  // namespace
 
 SourceEntry generator_source() {
-  return {
-      .op = "generator",
-      .doc = "rows from user code",
-      .args = {{.name = "name", .type = ArgType::text, .doc = "name given to register_generator or register_stream"},
-               flag_arg("stream", "rows can only be read in order (register_stream)", false)},
-      .check = [](const Node& node) { not_empty(node, "name"); },
-      .open = open};
+  return {.op = "generator",
+          .doc = "rows from user code",
+          .args = {{.name = "name",
+                    .type = ArgType::text,
+                    .doc = "name given to register_generator or register_stream",
+                    .code = true},
+                   flag_arg("stream", "rows can only be read in order (register_stream)", false)},
+          .check = [](const Node& node) { not_empty(node, "name"); },
+          .open = open};
 }
 
 }  // namespace ridgeline::data

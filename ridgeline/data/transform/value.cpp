@@ -268,7 +268,7 @@ std::vector<TransformEntry> value_transforms() {
        .step = step<OneHotStep>},
       {.op = "function",
        .doc = "a user function, by the name given to register_function",
-       .args = {{.name = "name", .type = ArgType::text, .doc = "registered name"},
+       .args = {{.name = "name", .type = ArgType::text, .doc = "registered name", .code = true},
                 {.name = "dtype",
                  .type = ArgType::text,
                  .doc = "type of the result; empty: unchanged",
