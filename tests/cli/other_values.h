@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ridgeline/device/cpu/isa.h"
+
 namespace ridgeline::testing {
 
 struct OtherValue {
@@ -23,6 +25,8 @@ struct OtherValue {
 inline std::vector<OtherValue> other_values(const std::string& folder) {
   const std::string bf16 = "--precision_mode=allow_mix_precision_bf16",
                     by_loss = "--accelerate_train_mode='fast1|loss' ";
+  const std::string_view no_tiles =
+      device::active_isa() == device::Isa::amx ? "" : "f32 is the only one without tile registers";
   const std::string alexnet = "--model=alexnet --image_size=64 --batch_size=1";
   return {
       {"synthetic", "True", "--num_classes=10"},
@@ -109,7 +113,7 @@ inline std::vector<OtherValue> other_values(const std::string& folder) {
       {"device", "simulated"},
       {"reproducibility", "deterministic"},
       {"op_select_implmode", "high_precision"},
-      {"fp32_compute", "bf16x3"},
+      {"fp32_compute", "bf16x3", "", no_tiles, no_tiles},
       {"fusion", "False"},
       {"memory_limit", "1000000000"},
       {"disable_pass", "recompute"},
