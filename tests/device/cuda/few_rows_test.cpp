@@ -190,7 +190,7 @@ void expect_refused(const TableChoice& choice, const std::string& reason) {
   EXPECT_NE(choice.refusal.find(reason), std::string::npos) << choice.refusal;
 }
 
-TEST(CudaFewRows, ComeFirstForUpTo32RowsAndFromAMillionWeightsOn) {
+TEST(CudaFewRows, StandForTheLibraryUpTo32RowsAndFromAMillionWeightsOn) {
   expect_few_rows(table_choice(DType::bf16, 1, 1024, 1024));
   expect_few_rows(table_choice(DType::f16, 32, 1024, 1024));
   expect_refused(table_choice(DType::bf16, 33, 1024, 1024), "up to 32 rows");

@@ -43,32 +43,15 @@ DirectShape weights_shape(const KernelRequest& request) {
                          request.inputs[1].type.shape);
 }
 
-// The bias, addend and relu of a node of conv2d, without their addresses.
-struct ConvolutionEpilogue {
-  bool bias, addend, relu;
-  DType bias_type;
-  explicit ConvolutionEpilogue(const KernelRequest& request)
-      : bias(request.inputs.size() >= 3),
-        addend(request.inputs.size() == 4),
-        relu(request.node.attributes.string("activation") == "relu"),
-        bias_type(bias ? request.inputs[2].type.dtype : DType::f32) {}
-  Epilogue of(const KernelArguments& a) const {
-    return {.bias = bias ? a.inputs[2] : nullptr,
-            .bias_type = bias_type,
-            .addend = addend ? a.inputs[3] : nullptr,
-            .relu = relu};
-  }
-};
-
 constexpr const char* kNoFirstLayer = "not a plain convolution of bf16 or f16 over up to four channels";
 
 KernelChoice make_direct_forward(const KernelRequest& request) {
   if (too_large(request)) return refuse_size();
-  return launched(request, "direct",
-                  [shape = forward_shape(request), epilogue = ConvolutionEpilogue(request)](LaunchSink sink,
-                                                                                            const KernelArguments& a) {
-                    direct_convolution(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0]);
-                  });
+  return launched(
+      request, "direct",
+      [shape = forward_shape(request), epilogue = NodeEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
+        direct_convolution(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0]);
+      });
 }
 
 KernelChoice make_depthwise_forward(const KernelRequest& request) {
@@ -77,7 +60,7 @@ KernelChoice make_depthwise_forward(const KernelRequest& request) {
   if (!is_depthwise(shape) || request.inputs.size() == 4) return Refusal{"not a plain depthwise convolution of 3x3"};
   if (shape.result != shape.type) return Refusal{"a result of another type than the operands'"};
   return launched(request, "depthwise",
-                  [shape, epilogue = ConvolutionEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
+                  [shape, epilogue = NodeEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
                     depthwise(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0]);
                   });
 }
@@ -88,7 +71,7 @@ KernelChoice make_first_layer(const KernelRequest& request) {
   if (!is_first_layer(shape) || request.inputs.size() == 4) return Refusal{kNoFirstLayer};
   if (shape.result != shape.type) return Refusal{"a result of another type than the operands'"};
   auto kernel = launched(request, "first_layer",
-                         [shape, epilogue = ConvolutionEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
+                         [shape, epilogue = NodeEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
                            first_layer(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0], a.scratch);
                          });
   kernel->scratch_bytes = first_layer_scratch(shape);

@@ -7,23 +7,6 @@
 namespace ridgeline::cuda {
 namespace {
 
-// The bias, addend and relu of a node of dense, without their addresses.
-struct DenseEpilogue {
-  bool bias, addend, relu;
-  DType bias_type;
-  explicit DenseEpilogue(const KernelRequest& request)
-      : bias(request.inputs.size() >= 3),
-        addend(request.inputs.size() == 4),
-        relu(request.node.attributes.string("activation") == "relu"),
-        bias_type(bias ? request.inputs[2].type.dtype : DType::f32) {}
-  Epilogue of(const KernelArguments& a) const {
-    return {.bias = bias ? a.inputs[2] : nullptr,
-            .bias_type = bias_type,
-            .addend = addend ? a.inputs[3] : nullptr,
-            .relu = relu};
-  }
-};
-
 // Below, the kernels for few rows are as fast as a launch, and so are the library's.
 constexpr std::int64_t kLeastFewRowsWeights = std::int64_t{1} << 20;
 
@@ -40,7 +23,7 @@ KernelChoice make_few_rows(const KernelRequest& request) {
   const FewRowsShape shape{request.inputs[0].type.dtype, request.outputs[0].type.dtype, x[0], w[1], w[0]};
   if (const std::string_view refusal = few_rows_refusal(shape); !refusal.empty()) return Refusal{std::string(refusal)};
   auto kernel = launched(request, "few_rows",
-                         [shape, epilogue = DenseEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
+                         [shape, epilogue = NodeEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
                            few_rows(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0], a.scratch);
                          });
   kernel->scratch_bytes = few_rows_scratch(shape);
@@ -75,7 +58,7 @@ KernelChoice make_direct_dense(const KernelRequest& request) {
                            .b_row = 1,
                            .b_column = x[1]};
   return launched(request, "direct product",
-                  [shape, epilogue = DenseEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
+                  [shape, epilogue = NodeEpilogue(request)](LaunchSink sink, const KernelArguments& a) {
                     direct_product(sink, shape, a.inputs[0], a.inputs[1], epilogue.of(a), a.outputs[0]);
                   });
 }
@@ -148,14 +131,15 @@ KernelChoice make_direct_matmul(const KernelRequest& request) {
   });
 }
 
+// The kernels for few rows have not run on a card yet: the library comes first, and --tune compares the two.
 constexpr KernelEntry kDense[] = {
-    tensor_core_entry("dense", "few_rows", make_few_rows),
     library_entry("dense", "cublaslt_tf32", make_library_product, "tf32"),
     library_entry("dense", "cublaslt", make_library_product),
+    tensor_core_entry("dense", "few_rows", make_few_rows),
     own_entry("dense", "direct", make_direct_dense),
-    tensor_core_entry("dense_bwd_data", "few_rows", make_few_rows_data),
     library_entry("dense_bwd_data", "cublaslt_tf32", make_library_product, "tf32"),
     library_entry("dense_bwd_data", "cublaslt", make_library_product),
+    tensor_core_entry("dense_bwd_data", "few_rows", make_few_rows_data),
     own_entry("dense_bwd_data", "direct", make_direct_dense_data),
     library_entry("dense_bwd_weights", "cublaslt_tf32", make_library_product, "tf32"),
     library_entry("dense_bwd_weights", "cublaslt", make_library_product),

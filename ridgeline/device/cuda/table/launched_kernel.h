@@ -58,6 +58,23 @@ T* out(const KernelArguments& arguments, std::size_t index) {
   return static_cast<T*>(arguments.outputs[index]);
 }
 
+// The bias, addend and relu of a node of conv2d or dense, without their addresses.
+struct NodeEpilogue {
+  bool bias, addend, relu;
+  DType bias_type;
+  explicit NodeEpilogue(const KernelRequest& request)
+      : bias(request.inputs.size() >= 3),
+        addend(request.inputs.size() == 4),
+        relu(request.node.attributes.string("activation") == "relu"),
+        bias_type(bias ? request.inputs[2].type.dtype : DType::f32) {}
+  Epilogue of(const KernelArguments& a) const {
+    return {.bias = bias ? a.inputs[2] : nullptr,
+            .bias_type = bias_type,
+            .addend = addend ? a.inputs[3] : nullptr,
+            .relu = relu};
+  }
+};
+
 // Entries of the table.
 using EntryFactory = KernelChoice (*)(const KernelRequest&);
 inline constexpr DTypeSet kCardTypes{DType::f32, DType::bf16, DType::f16};
