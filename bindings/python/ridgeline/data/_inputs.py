@@ -4,6 +4,7 @@ import functools
 import operator
 import os
 import types
+import warnings
 
 from .._core import ArgumentError, node_table
 from ._callables import FileList
@@ -209,7 +210,9 @@ def _torchvision_data(dataset):
     if hasattr(dataset, "samples") and hasattr(dataset, "loader"):
         if getattr(dataset.loader, "__name__", "") != "default_loader":
             return None  # files that the user reads
-        if any(path.lower().endswith(_pillows_alone()) for path, _ in dataset.samples):
+        if (path := next((path for path, _ in dataset.samples if path.lower().endswith(_pillows_alone())), None)):
+            warnings.warn(f"{path}: the engine does not decode such files, so the samples of this data set are made in "
+                          "Python", stacklevel=4)
             return None
         return _Files([path for path, _ in dataset.samples], [target(label) for _, label in dataset.samples],
                       dataset.transform, list(dataset.classes),
