@@ -80,7 +80,8 @@ TEST_F(EvaluateRanks, ABatchOfMoreRowsThanImagesIsCutToThese) {
   EXPECT_NE(of_ranks.find("batch size: 11 instead of 1000000"), std::string::npos) << of_ranks;
   EXPECT_EQ(top_1(of_ranks), top_1(alone)) << of_ranks;
   // Where bits do not follow from the batch, or batches without all their rows are left out, it stays.
-  expect(in_root(std::string(kEvaluate) + " --batch_size=22 --eval_drop_remainder"), 1, {"21 samples, batches of 22 and the remainder is dropped"});
+  expect(in_root(std::string(kEvaluate) + " --batch_size=22 --eval_drop_remainder"), 1,
+         {"21 samples, batches of 22 and the remainder is dropped"});
   const Outcome kept = in_root(std::string(kEvaluate) + " --batch_size=22 --reproducibility=deterministic");
   expect(kept, 0, {});
   EXPECT_EQ(kept.text.find("batch size:"), std::string::npos) << kept.text;

@@ -84,15 +84,15 @@ TEST(FuzzHarness, CasesSideBySideAreAllTriedOnceFromTheOneThatIsNamed) {
   std::filesystem::create_directories(folder);
   ::setenv("RIDGELINE_FUZZ_JOBS", "3", 1);
   ::setenv("RIDGELINE_FUZZ_FROM", "2", 1);
-  const std::vector<Finding> findings = findings_in(
-      9,
-      [&](int i) {
-        const std::string file = folder + "/" + std::to_string(i);
-        if (std::filesystem::exists(file)) throw std::logic_error("tried twice");
-        write_file_atomically(file, "");
-        if (i == 5) throw std::logic_error("the fifth");
-      },
-      {.process_each = true});
+  const std::vector<Finding> findings = findings_in(9,
+                                                    [&](int i) {
+                                                      const std::string file = folder + "/" + std::to_string(i);
+                                                      if (std::filesystem::exists(file))
+                                                        throw std::logic_error("tried twice");
+                                                      write_file_atomically(file, "");
+                                                      if (i == 5) throw std::logic_error("the fifth");
+                                                    },
+                                                    {.process_each = true});
   ::unsetenv("RIDGELINE_FUZZ_JOBS");
   ::unsetenv("RIDGELINE_FUZZ_FROM");
   std::vector<std::string> tried;

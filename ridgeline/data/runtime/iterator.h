@@ -84,8 +84,8 @@ class Iterator {
   const Schema& columns() const;           // of a batch, with "mask" and, for raw images, "flip"
   std::int64_t batches_per_epoch() const;  // kForever if endless, kUnknown below a filter or a bucket
   ImageTail image_tail() const;            // what raw_images leaves to the consumer
-  int workers() const;         // threads in use; 0 in pull mode
-  std::int64_t slots() const;  // batches that can be in preparation or lent at one time
+  int workers() const;                     // threads in use; 0 in pull mode
+  std::int64_t slots() const;              // batches that can be in preparation or lent at one time
   std::int64_t slot_bytes() const;
   std::int64_t bad_samples() const;  // met so far, among what next() has returned
   RunStats stats() const;

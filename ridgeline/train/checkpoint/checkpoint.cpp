@@ -236,7 +236,8 @@ LoadedCheckpoint load_checkpoint(const CheckpointFile& file) {
   }
   const std::optional<std::int64_t> named = step_of(fs::path(file.path).filename().string());
   if (named && *named != info.step) {
-    throw Error("[checkpoint] " + file.path + ": holds step " + std::to_string(info.step) + ", not the step of its name");
+    throw Error("[checkpoint] " + file.path + ": holds step " + std::to_string(info.step) +
+                ", not the step of its name");
   }
   return {file, std::move(info), std::move(tensors)};
 }
