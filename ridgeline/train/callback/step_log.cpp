@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 namespace ridgeline::train {
+namespace {
+constexpr double kStandstill = 10;  // overflows in a row that get a line; then ten times as many
+}  // namespace
+
 bool StepLog::due(std::int64_t step) const {
   if (step != 1 && step % options_.display != 0) return false;
   return step % options_.summary == 0 || (options_.every_loop && step % options_.loop == 0);
@@ -32,7 +36,23 @@ void StepLog::step_end(RunContext& context) {
   if (context.stopping()) {
     watch_.reset();
     tell_skipped(context);
+  } else {
+    tell_standstill(context);
   }
+}
+
+// Of steps that do not count there are no lines: without this one, a run that gets nowhere would look as if it hung.
+void StepLog::tell_standstill(const RunContext& context) {
+  if (!context.has_outputs() || !context.model().skips_overflows()) return;
+  const double in_a_row = context.value(nn::kOverflowsResult);
+  if (in_a_row == 0) standstill_told_ = 0;
+  if (in_a_row < kStandstill || in_a_row < kStandstill * standstill_told_) return;
+  standstill_told_ = in_a_row;
+  skipped_told_ = skipped_;
+  log_.line(
+      fmt::format("skipped steps: {:g} in a row, as their gradients overflowed (loss scale {:g}); the run stands at "
+                  "step {} and ends after {}",
+                  in_a_row, context.model().loss_scale(), context.step(), optim::kMostOverflows));
 }
 
 void StepLog::tell_skipped(const RunContext& context) {

@@ -44,6 +44,7 @@ class StepLog : public Callback {
  private:
   void write(const RunContext& context);
   void tell_skipped(const RunContext& context);
+  void tell_standstill(const RunContext& context);
 
   StepLogOptions options_;
   TrainingLog& log_;
@@ -52,8 +53,9 @@ class StepLog : public Callback {
   bool header_ = false;
   std::int64_t lines_ = 0;
   std::int64_t skipped_ = 0, skipped_told_ = 0;
-  double fps_sum_ = 0;  // of all lines except the first
-  double seconds_ = 0;  // of the loops since the last line
+  double standstill_told_ = 0;  // of the overflows in a row, how many the last line told
+  double fps_sum_ = 0;          // of all lines except the first
+  double seconds_ = 0;          // of the loops since the last line
   std::int64_t steps_ = 0;
 };
 

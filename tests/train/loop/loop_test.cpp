@@ -1,6 +1,7 @@
 // The loop and its callbacks with a small network: a line through points.
 #include "ridgeline/train/loop/loop.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <stdexcept>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/train/callback/checkpoint_saver.h"
 #include "ridgeline/train/callback/step_log.h"
 #include "ridgeline/train/loop/interrupt.h"
@@ -213,10 +215,24 @@ TEST(Loop, OverflowsUnderAFixedScaleAreToldAsSuchAndSkippedStepsAreCounted) {
   EXPECT_EQ(end.step(), 4);
   EXPECT_EQ(end.skipped_steps(), 3);
   FunctionFeed all = overflowing({}, true);
-  EXPECT_EQ(
-      error_of([&] { Loop(line.model, all, {.total_steps = 9, .loop = 2000}).run({}); }),
-      "the gradients overflowed 1001 times in a row under the fixed loss scale 64: none of these steps counted (a "
-      "lower scale, or a dynamic one, which follows overflows)");
+  const std::string file = testing::temporary_directory() + "/standstill.log";
+  {
+    TrainingLog log(file);
+    StepLog lines({}, log);
+    EXPECT_EQ(
+        error_of([&] { Loop(line.model, all, {.total_steps = 9, .loop = 2}).run({&lines}); }),
+        "the gradients overflowed 1001 times in a row under the fixed loss scale 64: none of these steps counted (a "
+        "lower scale, or a dynamic one, which follows overflows)");
+  }
+  // A run whose steps do not count says so while it goes on.
+  const std::string text = read_file(file);
+  for (const char* times : {"10", "100", "1000"})
+    EXPECT_NE(
+        text.find(fmt::format("skipped steps: {} in a row, as their gradients overflowed (loss scale 64); the run "
+                              "stands at step 4 and ends after 1000\n",
+                              times)),
+        std::string::npos)
+        << text;
 }
 
 TEST(Loop, AStepThatWasStoppedInItsMiddleIsNotSaved) {
