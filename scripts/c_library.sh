@@ -58,7 +58,7 @@ bytes=$(stat -c %s "$library")
 
 # It must export only what the header declares (and the linker's own symbols).
 shown=$(nm -D --defined-only "$library" | awk '$2 ~ /[TDB]/ {print $3}' | grep -vxE '__bss_start|_edata|_end' | sort)
-declared=$(grep -oE '\bridgeline_[a-z_]+\(' bindings/c/$package.h | tr -d '(' | sort -u)
+declared=$(sed -nE 's/^RIDGELINE_API .*\b(ridgeline_[a-z_]+)\(.*/\1/p' bindings/c/$package.h | sort -u)
 [[ $shown == "$declared" ]] || { diff <(echo "$shown") <(echo "$declared") >&2 || true; die "symbols and header differ"; }
 
 libraries=$(dirname "$library")
