@@ -76,7 +76,7 @@ mkdir -p "$work/user"
 cat >"$work/user/CMakeLists.txt" <<CMAKE
 cmake_minimum_required(VERSION 3.25)
 project(user VERSION 1 LANGUAGES C)
-find_package($package 0.1 REQUIRED)
+find_package($package 0.2 REQUIRED)
 add_executable(by_cmake $PWD/bindings/c/examples/$example.c)
 target_link_libraries(by_cmake ridgeline::$target)
 CMAKE
