@@ -1,4 +1,4 @@
-// A convolution in short notation, from its shapes to the problems of its three passes.
+// A convolution in short notation, from its shapes to the problems of its three passes, and the band of its results.
 #pragma once
 
 #include "kernel_testing.h"
@@ -16,6 +16,11 @@ struct Convolution {
   Integers dilation = {1, 1};
   std::int64_t groups = 1;
 
+  std::string name() const {
+    return image.to_string() + " -> " + std::to_string(filters) + ", kernel " + Shape(kernel).to_string() +
+           ", stride " + Shape(stride).to_string() + ", pad " + Shape(pad).to_string() + ", dilation " +
+           Shape(dilation).to_string() + ", groups " + std::to_string(groups);
+  }
   Shape weights() const { return {filters, kernel[0], kernel[1], image[3] / groups}; }
   Attributes attributes() const {
     return {{"stride", stride}, {"pad", pad}, {"dilation", dilation}, {"groups", groups}};
@@ -44,5 +49,9 @@ struct Convolution {
     return p;
   }
 };
+
+inline void expect_near_sums(const Tensor& got, const Tensor& expected, const std::string& what) {
+  ASSERT_LE(difference(got, expected), 1e-5) << what;
+}
 
 }  // namespace ridgeline

@@ -23,16 +23,6 @@ bool draw_direct(SampleRandom& random, Convolution& c) {
   return true;
 }
 
-std::string name_of_case(const Convolution& c) {
-  return c.image.to_string() + " -> " + std::to_string(c.filters) + ", kernel " + Shape(c.kernel).to_string() +
-         ", stride " + Shape(c.stride).to_string() + ", pad " + Shape(c.pad).to_string() + ", dilation " +
-         Shape(c.dilation).to_string() + ", groups " + std::to_string(c.groups);
-}
-
-void expect_near_sums(const Tensor& got, const Tensor& expected, const std::string& what) {
-  ASSERT_LE(difference(got, expected), 1e-5) << what;
-}
-
 TEST(DirectKernels, RandomShapesAgreeWithTheReferenceAndHaveTheSameBitsEverywhere) {
   const std::int64_t shapes = shapes_to_try(60);
   SampleRandom random(philox_key(5, "direct shapes"), 0, 0);
@@ -40,7 +30,7 @@ TEST(DirectKernels, RandomShapesAgreeWithTheReferenceAndHaveTheSameBitsEverywher
     Convolution c;
     if (!draw_direct(random, c)) continue;
     ++shape;
-    const std::string name = name_of_case(c);
+    const std::string name = c.name();
     const std::pair<Problem, MakeKernel> all[] = {
         {c.forward(random.integer(0, 1) == 0, random.integer(0, 1) == 0 ? "relu" : "none"),
          cpu_factory("conv2d", "direct")},

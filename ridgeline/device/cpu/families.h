@@ -15,6 +15,8 @@ std::span<const KernelEntry> tile_kernels();
 std::span<const KernelEntry> winograd_kernels();
 // Convolutions of one group as products over pixels (docs/device-pixels.md).
 std::span<const KernelEntry> pixel_kernels();
+// Convolutions with a filter for each channel (docs/device-depthwise.md).
+std::span<const KernelEntry> depthwise_kernels();
 // Convolutions of any shape; a build without a kernel library trains with them (docs/device-direct.md).
 std::span<const KernelEntry> direct_kernels();
 // Dense layers over many rows and over few, their updates, products of any matrices (docs/device-dense.md).

@@ -20,8 +20,8 @@ std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider
   if (forced != Provider::reference) {
     // Of equally fast entries the first one is asked first.
     for (const auto family :
-         {tile_kernels(), winograd_kernels(), pixel_kernels(), direct_kernels(), dense_kernels(), pool_kernels(),
-          norm_kernels(), sum_kernels(), copy_kernels(), library_kernels(), loop_kernels()}) {
+         {tile_kernels(), winograd_kernels(), pixel_kernels(), depthwise_kernels(), direct_kernels(), dense_kernels(),
+          pool_kernels(), norm_kernels(), sum_kernels(), copy_kernels(), library_kernels(), loop_kernels()}) {
       std::copy_if(family.begin(), family.end(), std::back_inserter(entries),
                    [&](const KernelEntry& entry) { return entry.op == op; });
     }

@@ -26,6 +26,9 @@ inline constexpr KernelSpeed kHalves{1.2};
 inline constexpr KernelSpeed kWinograd{1.6, 0.39};
 // docs/device-pixels.md
 inline constexpr KernelSpeed kPixels{0.9, 0.55};
+// docs/device-depthwise.md
+inline constexpr KernelSpeed kDepthwise{0.5};
+inline constexpr KernelSpeed kDepthwiseWeights{1, 0.5};  // large filters
 // docs/device-direct.md
 inline constexpr KernelSpeed kDirect{0.4};
 // docs/device-dense.md. With few rows, only reading the weights once takes time, which no other kernel achieves.
@@ -48,6 +51,10 @@ inline constexpr std::int64_t kLeastDenseWeights = 4'000'000;
 // Pixels of 1x1 and strided convolutions from which products over pixels are faster than the library's.
 inline constexpr std::int64_t kLeastPixels = 1536;
 inline constexpr std::int64_t kLeastPixelChannels = 64;
+
+// Taps of a depthwise filter from which our weight gradients are faster than the library's (docs/device-depthwise.md):
+// three times with 49 taps, half as fast with 9.
+inline constexpr std::int64_t kLeastDepthwiseTaps = 49;
 
 // Dot products compared with the library's on Zen 5 (docs/device-tiles.md, "Dot products"): the library skips products
 // with padding, and needs no zeros between rows of an image. Taps times channels of a first layer from which gathering
