@@ -74,8 +74,10 @@ TEST(KernelTable, AForcedProvidersEntriesComeFirst) {
   EXPECT_EQ(providers("avg_pool", Provider::reference), (List{Provider::reference}));
   // The library's kernel loses NaN.
   EXPECT_EQ(providers("max_pool", Provider::library), (List{Provider::own, widened, Provider::reference}));
-  EXPECT_EQ(providers("dense", Provider::own), (List{Provider::own, Provider::own, Provider::own, Provider::own,
-                                                     Provider::own, Provider::library, widened, Provider::reference}));
+  const List dense = providers("dense", Provider::own);
+  const auto others = std::find_if(dense.begin(), dense.end(), [](Provider p) { return p != Provider::own; });
+  EXPECT_NE(others, dense.begin());
+  EXPECT_EQ(List(others, dense.end()), (List{Provider::library, widened, Provider::reference}));
   // An op without an entry of the provider keeps its entries.
   EXPECT_EQ(providers("transpose", Provider::library), (List{Provider::own, Provider::reference}));
   EXPECT_EQ(providers("conv2d", Provider::reference), (List{Provider::reference}));

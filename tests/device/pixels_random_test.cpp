@@ -1,6 +1,8 @@
 // Random convolutions with the pixel kernels, compared with the reference: windows over f32 and bf16 images, epilogues,
 // every vector target, teams of several sizes, any contents of the scratch memory.
+#include "convolution_support.h"
 #include "made_kernel.h"
+#include "ridgeline/device/cpu/speeds.h"
 #include "tile_support.h"
 #include "winograd_support.h"
 
@@ -116,6 +118,40 @@ TEST(Pixels, RandomShapesAgreeWithTheReference) {
   for (const auto& of_type : largest)
     std::printf("%s: rms %.1e forward, %.1e to the image, %.1e to the weights\n",
                 &of_type == &largest[0] ? "f32" : "bf16", of_type[0], of_type[1], of_type[2]);
+}
+
+// Dense layers on both sides of the fewest rows, beside the kernels for fewer rows, whose order of sums forward and to
+// the data is the same.
+TEST(Pixels, DenseLayersOfManyRowsAgreeWithTheReference) {
+  const std::int64_t shapes = shapes_to_try(6);
+  SampleRandom random(philox_key(33, "dense pixels"), 0, 0);
+  for (std::int64_t shape = 0; shape < shapes; ++shape) {
+    const std::int64_t rows = device::speeds::kLeastPixels + random.integer(0, 2) * random.integer(1, 300);
+    const std::int64_t inputs = 16 * random.integer(1, 9), outputs = 16 * random.integer(1, 9);
+    const bool relu = random.integer(0, 1) == 0, bias = random.integer(0, 1) == 0;
+    const Tensor x = random_tensor({rows, inputs}, 1), w = random_tensor({outputs, inputs}, 2),
+                 dy = random_tensor({rows, outputs}, 4);
+    Problem forward{"dense", {x, w}, {{"activation", std::string(relu ? "relu" : "none")}}};
+    if (bias) forward.inputs.push_back(random_tensor({outputs}, 3));
+    const std::string name = Shape({rows, inputs, outputs}).to_string();
+    const Problem problems[] = {
+        forward, {"dense_bwd_data", {dy, w}, {}}, {"dense_bwd_weights", {x, dy}, {{"bias", bias}}}};
+    for (const Problem& problem : problems) {
+      const std::vector<Tensor> expected = problem.reference();
+      ASSERT_NO_FATAL_FAILURE(
+          expect_everywhere(problem, cpu_factory(problem.op, "pixels"), name, expected, expect_near_sums));
+      if (problem.op == "dense_bwd_weights") continue;
+      EXPECT_TRUE(same_bits(results_of(problem, cpu_factory(problem.op, "pixels"))[0],
+                            results_of(problem, cpu_factory(problem.op, "rows"))[0]))
+          << problem.op << " " << name;
+    }
+  }
+  const std::int64_t few = device::speeds::kLeastPixels - 1;
+  const Problem problem{"dense_bwd_data", {random_tensor({few, 16}, 1), random_tensor({16, 32}, 2)}, {}};
+  const Node node = problem.node();
+  const KernelChoice choice = cpu_factory(problem.op, "pixels")(problem.request(node));
+  ASSERT_TRUE(std::holds_alternative<Refusal>(choice));
+  EXPECT_EQ(std::get<Refusal>(choice).reason, "1535 rows: of dense layers this kernel takes 1536 and more");
 }
 
 TEST(Pixels, GradientsOfAnyWindowAgreeWithTheReference) {

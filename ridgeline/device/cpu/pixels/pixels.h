@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/pixels/pixels.h
 //
-// A convolution of one group as products over pixels: rows of y or dy times the columns that a pixel sees of x. Plain
-// values; any thread may use them.
+// A convolution of one group as products over pixels: rows of y or dy times the columns that a pixel sees of x. A dense
+// layer over many rows is a 1x1 convolution of a line of as many pixels. Plain values; any thread may use them.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ struct Pixels {
   bool strided() const { return window.stride[0] != 1 || window.stride[1] != 1; }
 };
 
-// The node as a convolution of x, w and y, or why it is not one with one group over f32 or bf16 images.
+// The node, a convolution or a dense layer, as a convolution of x, w and y, or why these kernels do not take it.
 std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const ValueType& x, const ValueType& w,
                                         const ValueType& y);
 

@@ -18,6 +18,9 @@ constexpr KernelEntry kTable[] = {
     entry("conv2d", make_forward, forward_share),
     entry("conv2d_bwd_data", make_backward_data, backward_data_share),
     entry("conv2d_bwd_weights", make_backward_weights, backward_weights_share),
+    entry("dense", make_forward, forward_share),
+    entry("dense_bwd_data", make_backward_data, backward_data_share),
+    entry("dense_bwd_weights", make_backward_weights, backward_weights_share),
 };
 
 }  // namespace
