@@ -31,13 +31,13 @@ def picture(rng, height, width):
     return jpeg(rng, height, width)
 
 
-def target(rng, height, width, count=3, form="XYXY", dtype=torch.float32):
+def target(rng, height, width, count=3, form="XYXY", dtype=torch.float32, masks=torch.uint8):
     top, left = rng.integers(0, height // 2, count), rng.integers(0, width // 2, count)
     corners = np.stack([left, top, left + rng.integers(8, width // 2, count), top + rng.integers(8, height // 2, count)], 1)
     boxes = F.convert_bounding_box_format(torch.from_numpy(corners.astype(np.float32)), tv_tensors.BoundingBoxFormat.XYXY,
                                           tv_tensors.BoundingBoxFormat[form])
     return {"boxes": tv_tensors.BoundingBoxes(boxes.to(dtype), format=form, canvas_size=(height, width)),
-            "masks": tv_tensors.Mask(torch.from_numpy(rng.integers(0, 9, (count, height, width), dtype=np.uint8))),
+            "masks": tv_tensors.Mask(torch.from_numpy(rng.integers(0, 9, (count, height, width), dtype=np.uint8)).to(masks)),
             "semantic": tv_tensors.Mask(torch.from_numpy(rng.integers(0, 99, (height, width)))),
             "points": tv_tensors.KeyPoints(torch.from_numpy(corners[:, :2].astype(np.float32)), canvas_size=(height, width)),
             "labels": torch.arange(count), "name": f"{height}x{width}"}
@@ -115,6 +115,65 @@ class RandomChains(Moved):
             form, dtype = draw.choice(["XYXY", "XYWH", "CXCYWH"]), draw.choice([torch.float32, torch.float64])
             with self.subTest(seed=SEED, chain=i):
                 self.compare(samples(i, form=form, dtype=dtype), chain.steps, chain.blended, seed=i)
+
+
+class Kinds(Moved):
+    @needs_pillows_pixels
+    def test_boxes_points_and_masks_of_any_type_and_format(self):
+        fill = {tv_tensors.Image: 9, tv_tensors.Mask: 1, "others": 0}
+        chain = [v2.Pad([3, 1, 4, 2], fill=fill), v2.RandomHorizontalFlip(1.0), v2.Resize((47, 61)), v2.CenterCrop((60, 50)),
+                 v2.RandomVerticalFlip(1.0), v2.Resize((33, 35)), v2.Pad(2), v2.CenterCrop((20, 44)), v2.Resize((40, 88))]
+        boxes = [torch.float32, torch.float64, torch.float16, torch.int64, torch.int32]
+        masks = [torch.bool, torch.int64, torch.float32, torch.float64, torch.bfloat16, torch.int16]
+        ends = [[], [v2.ClampBoundingBoxes(), v2.SanitizeBoundingBoxes(3.0, 20.0), v2.ToImage(), v2.ToPureTensor()],
+                [v2.SetClampingMode(None), v2.Pad(1), v2.ClampBoundingBoxes(), v2.ClampBoundingBoxes("hard"),
+                 v2.ConvertBoundingBoxFormat("CXCYWH"), v2.ConvertBoundingBoxFormat("XYWH"),
+                 v2.SanitizeBoundingBoxes(9.0, labels_getter=lambda sample: sample[1]["labels"])]]
+        for i, kinds in enumerate([{"dtype": dtype} for dtype in boxes] + [{"masks": dtype} for dtype in masks]):
+            with self.subTest(**kinds):
+                form = ("XYXY", "XYWH", "CXCYWH")[i % 3]
+                self.compare(samples(i, form=form, **kinds), chain + ends[i // 2 % 3])
+
+    def test_whole_numbers_that_floats_do_not_hold_are_resized_as_torchvision_does(self):
+        encoded, beside = samples(count=1)[0]
+        large = tv_tensors.Mask(beside["semantic"] + (1 << 40) + 1)
+        for chain in ([v2.Resize((20, 30))], [v2.RandomVerticalFlip(1.0)], [v2.Pad(3), v2.Resize((20, 30))]):
+            (_, mask), = next(iter(DataLoader(Rows(lambda i: (encoded, large), 1), transform=v2.Compose(chain),
+                                              collate_fn=as_listed)))
+            self.assertTrue(torch.equal(mask, v2.Compose(chain)(large)))
+
+    def test_the_samples_of_the_data_set_stay_as_they_are(self):
+        encoded, beside = samples(count=1)[0]
+        before = {key: value.clone() for key, value in beside.items() if isinstance(value, torch.Tensor)}
+        chain = v2.Compose([v2.RandomHorizontalFlip(1.0), v2.ClampBoundingBoxes(), v2.SanitizeBoundingBoxes()])
+        for (_, rest), in DataLoader(Rows(lambda i: (encoded, beside), 2), transform=chain, collate_fn=as_listed):
+            for value in rest.values():
+                if isinstance(value, torch.Tensor):
+                    value.zero_()
+        for key, value in before.items():
+            self.assertTrue(torch.equal(beside[key], value), key)
+
+    def test_tensors_beside_a_picture_come_as_they_were(self):
+        encoded, _ = samples(count=1)[0]
+        twice = torch.arange(3)
+        with_more = torch.ones(2)
+        with_more.note = "kept"
+        given = {"across": torch.arange(6).view(2, 3).t(), "none": torch.zeros(0, 4), "one": torch.tensor(3, dtype=torch.int8),
+                 "complex": torch.ones(2, dtype=torch.complex64), "bf16": torch.ones(2, dtype=torch.bfloat16),
+                 "weight": torch.nn.Parameter(torch.ones(3)), "grad": torch.ones(2, requires_grad=True), "a": twice,
+                 "b": twice, "more": with_more, "sparse": torch.eye(3).to_sparse(), "negative": torch.ones(2)._neg_view()}
+        (_, rest), = next(iter(DataLoader(Rows(lambda i: (encoded, given), 1), transform=data.Decode(),
+                                          collate_fn=as_listed)))
+        self.assertEqual(rest.keys(), given.keys())
+        for key, value in given.items():
+            self.assertIs(type(rest[key]), type(value), key)
+            self.assertEqual((rest[key].dtype, rest[key].shape, rest[key].layout, rest[key].requires_grad),
+                             (value.dtype, value.shape, value.layout, value.requires_grad), key)
+            self.assertTrue(torch.equal(rest[key].to_dense() if key == "sparse" else rest[key],
+                                        value.to_dense() if key == "sparse" else value), key)
+        self.assertIs(rest["a"], rest["b"])
+        self.assertEqual(rest["more"].note, "kept")
+        self.assertIsNot(rest["a"], twice)
 
 
 class Recipes(Moved):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 
+from ._functionals import corners_of
 from ._moved import Boxes, Mask, form_of
 
 TYPE_CHECKING = False
@@ -64,6 +65,16 @@ def follows(leaf):
     """Whether it is one of tv_tensors that follows a picture."""
     vision = sys.modules.get("torchvision.tv_tensors")
     return vision is not None and isinstance(leaf, vision.TVTensor) and not isinstance(leaf, (vision.Image, vision.Video))
+
+
+def first_boxes(sample):
+    """(corners [N,4], canvas) of the first bounding boxes in a sample, or None."""
+    vision = sys.modules.get("torchvision.tv_tensors")
+    for leaf in _flat(sample)[0]:
+        if vision is not None and isinstance(leaf, vision.BoundingBoxes):
+            form = form_of(leaf)
+            return (form.corners() if isinstance(form, Boxes) else corners_of(leaf)), leaf.canvas_size
+    return None
 
 
 def _flat(sample):

@@ -7,7 +7,7 @@ drawn). What lies beside it is moved by the same numbers, with the values that t
 from __future__ import annotations
 
 from .._core import ArgumentError
-from ._beside import Parts, apply, stand_in
+from ._beside import Parts, apply, first_boxes, stand_in
 from ._leaves import Misfit
 
 TYPE_CHECKING = False
@@ -56,19 +56,12 @@ def _where(place):
 def boxes_of(sample):
     """The first bounding boxes of a sample as the engine takes them: f32 [?,4], shares of top, left, bottom, right."""
     import numpy as np
-    import torch
-    from torch.utils._pytree import tree_leaves
-    from torchvision import tv_tensors
-    from torchvision.transforms.v2 import functional as F
 
-    for leaf in tree_leaves(sample):
-        if isinstance(leaf, tv_tensors.BoundingBoxes):
-            height, width = leaf.canvas_size
-            corners = F.convert_bounding_box_format(leaf.as_subclass(torch.Tensor), leaf.format,
-                                                    tv_tensors.BoundingBoxFormat.XYXY)
-            corners = corners.detach().numpy().astype(np.float64).reshape(-1, 4)
-            return (corners[:, [1, 0, 3, 2]] / [height, width, height, width]).astype(np.float32)
-    return np.zeros((0, 4), np.float32)
+    boxes = first_boxes(sample)
+    if boxes is None:
+        return np.zeros((0, 4), np.float32)
+    corners, (height, width) = boxes
+    return (corners.astype(np.float64)[:, [1, 0, 3, 2]] / [height, width, height, width]).astype(np.float32)
 
 
 class Follow:

@@ -12,6 +12,17 @@ def functional(word, fill, numbers):
     return _MOVES[word](fill, *numbers)
 
 
+def corners_of(boxes):
+    """Their corners, an array [N,4]."""
+    import torch
+    from torchvision import tv_tensors
+    from torchvision.transforms.v2 import functional as F
+
+    corners = F.convert_bounding_box_format(boxes.as_subclass(torch.Tensor), boxes.format,
+                                            tv_tensors.BoundingBoxFormat.XYXY)
+    return corners.detach().numpy().reshape(-1, 4)
+
+
 def _functional(name, **given):
     from torchvision.transforms.v2 import functional
 

@@ -6,10 +6,9 @@ import contextlib
 import copy
 import dataclasses
 import os
-import pickle
 
 from .._core import ArgumentError, Turn
-from . import _joint
+from . import _joint, _pickled
 from ._callables import FromGenerator
 from ._collate import schema_of
 from ._follow import BOXES, boxes_of, check_moved, moved_in
@@ -273,13 +272,13 @@ class Rest:
         sample = self._apart(sample)
         if self._options.checks:
             self._check(sample, name)
-        return pickle.dumps(sample, protocol=5)
+        return _pickled.dumps(sample)
 
     def batch(self, packed, pictures, records, geometry=None):
         """pictures: {column: the batch's}; geometry: the engine's lines for each sample, where something follows"""
         samples = []
         for i, one in enumerate(packed):
-            sample = pickle.loads(one)
+            sample = _pickled.loads(one)
             if geometry is not None:
                 sample = self._apart(self._followed(sample, geometry[i], f"sample {records[i]}"))
             samples.append(sample)
@@ -293,7 +292,7 @@ class Rest:
     def samples(self, packed, pictures, records, geometry=None):
         """One by one, as collate_fn gets them."""
         for i, one in enumerate(packed):
-            sample = pickle.loads(one)
+            sample = _pickled.loads(one)
             if geometry is not None:
                 sample = self._followed(sample, geometry[i], f"sample {records[i]}")
             for column, place in zip(self.columns, self._places):
