@@ -12,7 +12,7 @@ from .._core import ArgumentError
 from ._arguments import is_default_collate, length_of, one_of, refuse, usual_output
 from ._device import can_pin, device_of, dtype_of, page_lock
 from ._inputs import check_kind, input_of, transform_of
-from ._orders import is_own, ordered, own_order, ranks
+from ._orders import is_own, ordered, own_order, ranks, seed_of_torch, shown, usual_seed
 from ._samples import is_stream, of_package, turns_of
 
 TYPE_CHECKING = False
@@ -40,7 +40,8 @@ class DataLoader:
     batch_size: samples of a batch; None: the dataset is batched already, or samples are delivered one by one
     shuffle: a new random order in every epoch
     sampler: torch's DistributedSampler, RandomSampler, SequentialSampler, SubsetRandomSampler or WeightedRandomSampler,
-        which the engine's stand for; a sampler of ridgeline.data; or any iterable of indices, which is asked in every epoch
+        which the engine's stand for; a sampler of ridgeline.data; or any iterable of indices, which is asked in every
+        epoch. Absent: loader.sampler is PyTorch's for such an order, for trainers that look at it
     batch_sampler: any iterable of lists of indices
     num_workers: where the engine makes the batches, threads; 0: one per core. Where Python does, processes; 0: none, the
         thread that asks makes them
@@ -66,7 +67,8 @@ class DataLoader:
     untranslatable: what happens to a transform that has no equal: 'error', or 'python': it and those after it run as a
         Python function on the finished sample, one sample at a time. Absent: 'error' for transform=; but 'python', which a
         warning says, for albumentations and for the data set's own, whose samples Python makes if all of it has no equal
-    seed: of the order and of all random transforms, and of Python's, NumPy's and PyTorch's random numbers in samples
+    seed: of the order and of all random transforms, and of Python's, NumPy's and PyTorch's random numbers in samples.
+        Absent: of torch.manual_seed(), as it is at the first epoch, if that was called and there is one rank, else 0
     rank, world_size: this process's part of the data; distributed=True takes them from torch.distributed
     output: 'torch' or 'numpy'; absent: 'torch' where PyTorch is installed
     device: 'cuda', 'cuda:1', 'cpu' or a torch.device: where tensors are delivered, wherever in a batch they are. On a card
@@ -170,6 +172,8 @@ class DataLoader:
                 any(of_package(dataset, package) for package in ("torch", "torchvision", "timm")):
             source = None  # its samples one by one are Python's
         order = sampler, batch_sampler, shuffle, batch_size, drop_last, *ranks(rank, world_size, distributed)
+        if sampler is None and batch_sampler is None and order[-1] == 1 and output == "torch":
+            self.sampler = shown(self.dataset, shuffle)
         streams = source is None and is_stream(dataset) and (transform is not None or image is not None)
         asked = untranslatable  # by the user
         if source is not None or streams:
@@ -231,10 +235,11 @@ class DataLoader:
             own_order(sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size)
             if source.dataset._core.batched() or batch_size is None:
                 raise ArgumentError("a sampler of your own chooses samples: give a dataset before batch(), and batch_size")
+            usual = (lambda: source.dataset.seed) if source.dataset.seed else seed_of_torch
             if batch_sampler is not None:
-                order = OwnOrder("batch_sampler", seed, batch_sampler, usual_seed=source.dataset.seed)
+                order = OwnOrder("batch_sampler", seed, batch_sampler, usual_seed=usual)
             else:
-                order = OwnOrder("sampler", seed, sampler, batch_size, drop_last, usual_seed=source.dataset.seed)
+                order = OwnOrder("sampler", seed, sampler, batch_size, drop_last, usual_seed=usual)
             def make(indices, size, seed):
                 return pictures.of(rows_of(source.dataset, indices)).batch(size).with_seed(seed)
 
@@ -245,8 +250,9 @@ class DataLoader:
             chosen, self._followed = _followed(*ordered(source.dataset, shuffle, sampler, rank, world_size))
             graph = pictures.of(chosen).batch(batch_size, drop_remainder=drop_last)
         # The seed of a state counts unless one is given here.
+        usual = None if batch_size is None else usual_seed(graph, seed, sampler, world_size)
         graph = graph if seed is None else graph.with_seed(seed)
-        return Engine(graph, pictures.delivered, pictures.settled(graph, run, own=batch_size is not None))
+        return Engine(graph, pictures.delivered, pictures.settled(graph, run, own=batch_size is not None), usual)
 
     def _of_stream(self, order, options, image, label, of_pictures, seed, run):
         """Batches of an iterable data set whose pictures the engine makes."""
@@ -299,7 +305,8 @@ class DataLoader:
             graph, self._followed = _followed(*ordered(data.InMemory({"index": np.arange(rows)}), shuffle, sampler, rank,
                                                        world_size))
             graph = graph.batch(1 if alone else batch_size, drop_remainder=drop_last)
-            place = GraphOrder(graph if seed is None else graph.with_seed(seed), alone, seed)
+            usual = usual_seed(graph, seed, sampler, world_size)
+            place = GraphOrder(graph if seed is None else graph.with_seed(seed), alone, seed, usual)
         recipe = Recipe(dataset, is_stream(dataset), batch_size if batch_sampler is None else 0, drop_last,
                         self.collate_fn, options, bad_samples, 0 if seed is None else seed, rows)
         by = Processes(recipe, turns, count, prefetch or 2, context, init) if count else Here(recipe, turns)
