@@ -10,7 +10,8 @@ floats (plain, float targets), dicts (plain, a dict of the picture, boxes, a tex
 eight boxes: RandomIoUCrop, flip, 320x320; lists, batches of 32), segmentation (pictures with a mask, a PNG: a random
 resized crop to 224 and flip of both; batches of 32), computed (Python computes a signal of 64 KiB, 1 ms of work, in as many
 processes on both sides) and tables (rows that cost almost nothing: what the way from process to process costs). The masks
-of segmentation lie in a folder `masks` beside DIR, named as the photos.
+of segmentation lie in a folder `masks` beside DIR, named as the photos. Joint data sets open their files anew for each
+sample, so the engine may ask them from several threads (thread_safe).
 
 `first`: images a second in the first epoch, from its third batch on. `later`: in later ones, median of three times
 `images`. For loaders that keep nothing from epoch to epoch, and for the engine, the two are one number. Start-up is in
@@ -184,7 +185,8 @@ def loader_of(directory, workload, workers):
         dataset, transform = other_data(directory, workload, True)
         given = {} if workload in COMPUTED else {"drop_last": True}
         return DataLoader(dataset, BATCHES.get(workload, BATCH), shuffle=True, num_workers=workers, persistent_workers=True,
-                          transform=transform, collate_fn=lists if workload == "detection" else None, **given)
+                          transform=transform, collate_fn=lists if workload == "detection" else None,
+                          thread_safe=workload in JOINT, **given)
     return DataLoader(torchvision_data(directory, workload, False), BATCH, shuffle=True, drop_last=True,
                       num_workers=workers)
 
