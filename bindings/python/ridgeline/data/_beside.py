@@ -171,13 +171,19 @@ def _sanitized(step, parts):
     for form in forms:
         if isinstance(form, (Boxes, Mask)):
             form.keep(chosen)
-    if labels:
-        import torch
-
-        of_labels = torch.from_numpy(chosen)
-        for i in labels:
-            parts.leaves[i] = parts.leaves[i][of_labels]
+    for i in labels:
+        parts.leaves[i] = _rows(parts.leaves[i], chosen)
     return True
+
+
+def _rows(tensor, chosen):
+    torch = sys.modules["torch"]
+    if type(tensor) is torch.Tensor:
+        try:
+            return torch.from_numpy(tensor.numpy()[chosen])  # faster than PyTorch's own index
+        except (TypeError, RuntimeError):  # it has a gradient, or a type that NumPy lacks
+            pass
+    return tensor[torch.from_numpy(chosen)]
 
 
 def _to_image(step, parts):
