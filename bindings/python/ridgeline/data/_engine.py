@@ -17,8 +17,8 @@ _CHUNK = 1 << 16  # indices of a user's order that one graph holds
 class Engine(Opened):
     """A graph in its own order. `deliver(batch, rows)` makes the value of a batch."""
 
-    def __init__(self, graph, deliver, options, usual_seed=None):
-        super().__init__(graph, options, usual_seed)
+    def __init__(self, graph, deliver, options):
+        super().__init__(graph, options)
         self._deliver = deliver
 
     def batches(self, state, timeout):

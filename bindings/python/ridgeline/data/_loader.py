@@ -12,7 +12,7 @@ from .._core import ArgumentError
 from ._arguments import is_default_collate, length_of, one_of, refuse, usual_output
 from ._device import can_pin, device_of, dtype_of, page_lock
 from ._inputs import check_kind, input_of, transform_of
-from ._orders import is_own, ordered, own_order, ranks, seed_of_torch, shown, usual_seed
+from ._orders import is_own, ordered, own_order, ranks, shown
 from ._samples import is_stream, of_package, turns_of
 
 TYPE_CHECKING = False
@@ -68,7 +68,7 @@ class DataLoader:
         Python function on the finished sample, one sample at a time. Absent: 'error' for transform=; but 'python', which a
         warning says, for albumentations and for the data set's own, whose samples Python makes if all of it has no equal
     seed: of the order and of all random transforms, and of Python's, NumPy's and PyTorch's random numbers in samples.
-        Absent: of torch.manual_seed(), as it is at the first epoch, if that was called and there is one rank, else 0
+        Absent: 0, whatever torch.manual_seed() says
     rank, world_size: this process's part of the data; distributed=True takes them from torch.distributed
     output: 'torch' or 'numpy'; absent: 'torch' where PyTorch is installed
     device: 'cuda', 'cuda:1', 'cpu' or a torch.device: where tensors are delivered, wherever in a batch they are. On a card
@@ -235,11 +235,10 @@ class DataLoader:
             own_order(sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size)
             if source.dataset._core.batched() or batch_size is None:
                 raise ArgumentError("a sampler of your own chooses samples: give a dataset before batch(), and batch_size")
-            usual = (lambda: source.dataset.seed) if source.dataset.seed else seed_of_torch
             if batch_sampler is not None:
-                order = OwnOrder("batch_sampler", seed, batch_sampler, usual_seed=usual)
+                order = OwnOrder("batch_sampler", seed, batch_sampler, usual_seed=source.dataset.seed)
             else:
-                order = OwnOrder("sampler", seed, sampler, batch_size, drop_last, usual_seed=usual)
+                order = OwnOrder("sampler", seed, sampler, batch_size, drop_last, usual_seed=source.dataset.seed)
             def make(indices, size, seed):
                 return pictures.of(rows_of(source.dataset, indices)).batch(size).with_seed(seed)
 
@@ -250,9 +249,8 @@ class DataLoader:
             chosen, self._followed = _followed(*ordered(source.dataset, shuffle, sampler, rank, world_size))
             graph = pictures.of(chosen).batch(batch_size, drop_remainder=drop_last)
         # The seed of a state counts unless one is given here.
-        usual = None if batch_size is None else usual_seed(graph, seed, sampler, world_size)
         graph = graph if seed is None else graph.with_seed(seed)
-        return Engine(graph, pictures.delivered, pictures.settled(graph, run, own=batch_size is not None), usual)
+        return Engine(graph, pictures.delivered, pictures.settled(graph, run, own=batch_size is not None))
 
     def _of_stream(self, order, options, image, label, of_pictures, seed, run):
         """Batches of an iterable data set whose pictures the engine makes."""
@@ -305,8 +303,7 @@ class DataLoader:
             graph, self._followed = _followed(*ordered(data.InMemory({"index": np.arange(rows)}), shuffle, sampler, rank,
                                                        world_size))
             graph = graph.batch(1 if alone else batch_size, drop_remainder=drop_last)
-            usual = usual_seed(graph, seed, sampler, world_size)
-            place = GraphOrder(graph if seed is None else graph.with_seed(seed), alone, seed, usual)
+            place = GraphOrder(graph if seed is None else graph.with_seed(seed), alone, seed)
         recipe = Recipe(dataset, is_stream(dataset), batch_size if batch_sampler is None else 0, drop_last,
                         self.collate_fn, options, bad_samples, 0 if seed is None else seed, rows)
         by = Processes(recipe, turns, count, prefetch or 2, context, init) if count else Here(recipe, turns)

@@ -46,23 +46,6 @@ def _seed_of(sampler):
     return None if sampler.generator is None else sampler.generator.initial_seed()
 
 
-# Of PyTorch's generator where nobody has seeded it.
-_UNSEEDED = 67280421310721
-
-
-def seed_of_torch():
-    """The seed that torch.manual_seed() has set in this process; 0: none, or PyTorch is not in use."""
-    torch = sys.modules.get("torch")
-    seed = _UNSEEDED if torch is None else torch.initial_seed()
-    return 0 if seed == _UNSEEDED else seed & (1 << 63) - 1
-
-
-def usual_seed(graph, seed, sampler, world_size):
-    """What a graph's seed is taken from at the first epoch; None: it has one, or all ranks must have the same."""
-    one_rank = world_size == 1 and type(sampler).__name__ != "DistributedSampler"
-    return seed_of_torch if seed is None and graph.seed == 0 and one_rank else None
-
-
 def shown(dataset, shuffle):
     """PyTorch's sampler for the order of a map-style data set, as its DataLoader has one; None where it has none.
 

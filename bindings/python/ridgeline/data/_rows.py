@@ -9,7 +9,6 @@ import time
 
 from .._core import ArgumentError, RunError
 from ._made import CollateError, Generators, Maker
-from ._orders import seed_of_torch
 from ._run import Opened, following
 from ._workers import Pool, raised_by
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 class GraphOrder(Opened):
     """Indices in an order of the engine: its shuffles, samplers and ranks, with its states."""
 
-    def __init__(self, graph, alone, seed, usual_seed=None):
-        super().__init__(graph, dict(epochs=-1, pull=True, seed=seed), usual_seed)  # without threads: it only counts
+    def __init__(self, graph, alone, seed):
+        super().__init__(graph, dict(epochs=-1, pull=True, seed=seed))  # without threads: it only counts
         self._alone = alone
 
     def batches(self, epoch, delivered):
@@ -44,13 +43,11 @@ class OwnOrder:
     stream's, own matter.
     """
 
-    def __init__(self, kind, seed, sampler: Any = None, batch_size=None, drop_last=False, length=None,
-                 usual_seed=seed_of_torch):
+    def __init__(self, kind, seed, sampler: Any = None, batch_size=None, drop_last=False, length=None, usual_seed=0):
         self._kind, self._sampler, self._batch_size, self._drop_last = kind, sampler, batch_size, drop_last
         self._length, self._seed = length, seed
-        self._usual_seed = usual_seed if seed is None else lambda: seed  # asked once, unless a state has one
-        self._state = {"schema": "ridgeline.order", "version": 1, "order": kind, "epoch": 0, "delivered": 0, "seed": None,
-                       "batch_size": batch_size}
+        self._state = {"schema": "ridgeline.order", "version": 1, "order": kind, "epoch": 0, "delivered": 0,
+                       "seed": usual_seed if seed is None else seed, "batch_size": batch_size}
 
     def __len__(self):
         if self._length is not None:
@@ -75,8 +72,6 @@ class OwnOrder:
             if state["epoch"] != self._state["epoch"] and hasattr(self._sampler, "set_epoch"):
                 self._sampler.set_epoch(state["epoch"])
             self._state = {**state, "batch_size": self._batch_size}
-        elif self._state["seed"] is None:
-            self._state["seed"] = self._usual_seed()
         return dict(self._state)
 
     def forget(self):
@@ -227,7 +222,6 @@ class Processes:
     def epoch(self, order, epoch, delivered, timeout):
         """(value, bad samples, state after it) of the rest of the epoch, which is (seed, epoch)."""
         if self.pool is None:
-            self._recipe.seed = epoch[0]
             self.pool = Pool(self._recipe, self._count, self._context, self._init, self._turns)
         self.pool.begin()
         run = _streams if self._recipe.streams else _by_index

@@ -267,13 +267,10 @@ def following(iterator, timeout=0):
 
 
 class Opened:
-    """A graph whose run is opened where it is first needed, and anew after close() or in a process that was forked.
+    """A graph whose run is opened where it is first needed, and anew after close() or in a process that was forked."""
 
-    usual_seed: asked for the graph's seed where no state has one; None: the graph's own counts
-    """
-
-    def __init__(self, graph, options, usual_seed=None):
-        self.graph, self._options, self._usual_seed = graph, options, usual_seed
+    def __init__(self, graph, options):
+        self.graph, self._options = graph, options
         self.iterator: Iterator | None = None
 
     def __len__(self):
@@ -281,15 +278,10 @@ class Opened:
 
     def opened(self, start=None) -> Iterator:
         if self.iterator is None:
-            if self._usual_seed is not None:
-                self.graph = self.graph.with_seed(self._usual_seed() if start is None else start["seed"])
             self.iterator = Iterator(self.graph, start=start, **self._options)
         return self.iterator
 
     def go_to(self, state):
-        if self._usual_seed is not None and self.iterator is not None and state is not None and \
-                state["seed"] != self.iterator.state()["seed"]:
-            self.close()
         iterator = self.opened(state)
         if state is not None and iterator.state() != state:
             iterator.restore(state)
