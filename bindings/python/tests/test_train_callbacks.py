@@ -172,7 +172,8 @@ class Signals(Folders):
         self.assertEqual(process.stdout.readline(), "ready\n")
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=60)
-        self.assertEqual(out, "KeyboardInterrupt\n", error)
+        # A run that is interrupted before its next step ends behind the same one, of which callbacks hear once more.
+        self.assertEqual(out.removeprefix("ready\n"), "KeyboardInterrupt\n", error)
         self.assertEqual(process.returncode, 0)
         saved = list(checkpoints(self.path("run")))
         self.assertEqual(len(saved), 1)

@@ -211,7 +211,8 @@ class Programs(Launched):
             self.skipTest("no mpirun")
         program = self.program("""
             model = dense_model(threads=1)
-            print(model.train(2, rows(model)).step, rank)
+            import os
+            os.write(1, f"{model.train(2, rows(model)).step} {rank}\\n".encode())  # pieces would be mixed
         """)
         ran = subprocess.run(["mpirun", "--oversubscribe", "-np", "2", sys.executable, program], text=True, timeout=300,
                              env=self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"),

@@ -57,6 +57,10 @@ class _Plain:
 
     __slots__ = ("_given",)
     kind = ""
+    if TYPE_CHECKING:
+        canvas: Any
+
+        def leaf(self) -> Any: ...
 
     def moved(self, word, fill, numbers):
         move = getattr(self, word, None)

@@ -48,7 +48,7 @@ def _memory(torch, tensor):
     if name is None:
         return None
     try:
-        array = np.ascontiguousarray(tensor.numpy())
+        array: Any = np.ascontiguousarray(tensor.numpy())
     except (TypeError, RuntimeError):  # it lies elsewhere, or has a gradient
         return None
     # It is a copy that can be written to when it is read. No memory has no buffer.
