@@ -241,7 +241,7 @@ std::size_t run_calls(const ChainCall* calls, std::size_t count) {
   for (; i + eight <= count; i += eight) first(calls, i, v, v, v, v, v, v, v, v);
     // The compiler takes the vectors that go from step to step for arguments of the next function and clears nothing.
     // SSE code after this would depend on their upper halves.
-#if HWY_ARCH_X86
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2  // later versions of Highway have SSE2 as their baseline
   _mm256_zeroupper();
 #endif
   return i;
