@@ -19,7 +19,7 @@ namespace ridgeline::cli {
 namespace {
 
 struct GraphShowFlags {
-  std::string file, form = "rdg", out;
+  std::string file, format = "rdg", out;
   bool after = false, locations = false, json = false;
   std::string device = "cpu";
   std::vector<std::string> disabled;
@@ -71,31 +71,31 @@ std::string to_json_text(const Graph& graph) {
 }
 
 // An output format by name. Only rdg can print source lines.
-struct Form {
+struct Format {
   const char* name;
   std::string (*print)(const Graph& graph, const GraphShowFlags& flags);
 };
-constexpr Form kForms[] = {
+constexpr Format kFormats[] = {
     {"rdg", [](const Graph& g, const GraphShowFlags& f) { return to_text(g, {.locations = f.locations}); }},
     {"let", [](const Graph& g, const GraphShowFlags&) { return to_let_text(g); }},
     {"ir", [](const Graph& g, const GraphShowFlags&) { return to_entry_text(g); }},
     {"svg", [](const Graph& g, const GraphShowFlags&) { return to_svg(g); }},
     {"json", [](const Graph& g, const GraphShowFlags&) { return to_json_text(g); }}};
 
-const Form& form_named(const std::string& name) {
+const Format& format_named(const std::string& name) {
   std::string allowed;
-  for (const Form& form : kForms) {
-    if (name == form.name) return form;
-    allowed += (allowed.empty() ? "" : ", ") + std::string(form.name);
+  for (const Format& format : kFormats) {
+    if (name == format.name) return format;
+    allowed += (allowed.empty() ? "" : ", ") + std::string(format.name);
   }
-  throw Error("graph show: unknown --form=" + name + " (allowed: " + allowed + ")", ErrorKind::usage);
+  throw Error("graph show: unknown --format=" + name + " (allowed: " + allowed + ")", ErrorKind::usage);
 }
 
 int show_graph(const Command& app, const GraphShowFlags& flags) {
-  if (flags.json && app.given("--form")) throw Error("graph show: give one of --json and --form", ErrorKind::usage);
-  const Form& form = form_named(flags.json ? "json" : flags.form);
-  if (flags.locations && std::string_view(form.name) != "rdg")
-    throw Error("graph show: --locations has no effect without --form=rdg", ErrorKind::usage);
+  if (flags.json && app.given("--format")) throw Error("graph show: give one of --json and --format", ErrorKind::usage);
+  const Format& format = format_named(flags.json ? "json" : flags.format);
+  if (flags.locations && std::string_view(format.name) != "rdg")
+    throw Error("graph show: --locations has no effect without --format=rdg", ErrorKind::usage);
   for (const char* flag : {"--disable_pass", "--device"}) {
     if (app.given(flag) && !flags.after)
       throw Error(std::string("graph show: ") + flag + " has no effect without --after", ErrorKind::usage);
@@ -107,7 +107,7 @@ int show_graph(const Command& app, const GraphShowFlags& flags) {
     Session session({.device = flags.device});
     graph = final_graph(graph, session, {.disabled_passes = flags.disabled});
   }
-  const std::string text = form.print(graph, flags);
+  const std::string text = format.print(graph, flags);
   if (flags.out.empty())
     fmt::print("{}", text);
   else
@@ -122,16 +122,16 @@ GraphTool add_graph_show(Command& graph) {
   GraphShowFlags& flags = *owned;
   Command& app = graph.subcommand("show", "print a graph as text, SVG or JSON");
   add_graph_file(app, flags.file);
-  app.option("--form", flags.form,
+  app.option("--format", flags.format,
              "output format: rdg (text that can be read again), let (functional notation), ir (MindSpore's format), "
              "svg or json");
-  app.flag("--json", flags.json, "the same as --form=json");
+  app.flag("--json", flags.json, "the same as --format=json");
   app.boolean(
       "--after", flags.after,
       "print the graph as compiled for the device: after all passes, without fused ops for which it has no kernel");
   app.option("--disable_pass", flags.disabled, "with --after: skip this pass; may be given several times");
   app.option("--device", flags.device, "with --after: device to compile for: " + device_names());
-  app.flag("--locations", flags.locations, "with --form=rdg: print the source line of each op");
+  app.flag("--locations", flags.locations, "with --format=rdg: print the source line of each op");
   app.option("--out", flags.out, "write to this file instead of standard output");
   return {&app, [&app, owned] { return show_graph(app, *owned); }};
 }

@@ -50,7 +50,7 @@ const std::array<const char*, 29> kLines{
     "report done --out=report.html --title=runs",
     "info done/model.ckpt-1.safetensors",
     "bench step --model=linear --batch_size=2 --image_size=16 --num_classes=3 --steps=1 --layers --json",
-    "graph show step.rdg --form=let --after --disable_pass=simplify --out=step.txt",
+    "graph show step.rdg --format=let --after --disable_pass=simplify --out=step.txt",
     "graph check step.rdg --json --marked=marked.rdg",
     "graph run step.rdg --seed=3 --fusion=off --reference --values=2",
     "graph bench step.rdg --runs=1 --layers --device=simulated --dump_ir=ir",

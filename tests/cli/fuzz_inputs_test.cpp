@@ -301,9 +301,9 @@ std::vector<Input> graphs() {
                       return it.next(), 0;
                     }});
   const auto step = [] {
-    return run_command({"graph", "show", "g.rdg", "--form=svg"}) +
-           run_command({"graph", "show", "g.rdg", "--form=ir"}) +
-           run_command({"graph", "show", "g.rdg", "--form=let", "--after"}) +
+    return run_command({"graph", "show", "g.rdg", "--format=svg"}) +
+           run_command({"graph", "show", "g.rdg", "--format=ir"}) +
+           run_command({"graph", "show", "g.rdg", "--format=let", "--after"}) +
            run_command({"graph", "show", "g.rdg", "--json"}) + run_command({"graph", "run", "g.rdg", "--json"});
   };
   const std::string graph = read_file(testing::source_directory() + "/tests/graphs/fuse_relu_dropout.rdg");

@@ -135,16 +135,16 @@ TEST(GraphShow, PrintsEveryForm) {
   const Outcome text = graph("show " + file);
   EXPECT_EQ(text.text, kStep);
   expect(graph("show " + file + " --locations"), 0, {"loc(\"" + file + "\":6 \"step\")"});
-  expect(graph("show " + file + " --form=let"), 0, {"let half = lambda (a)\n", "  let %1 = half(%0) in\n", " end\n"});
-  expect(graph("show " + file + " --form=ir"), 0,
+  expect(graph("show " + file + " --format=let"), 0, {"let half = lambda (a)\n", "  let %1 = half(%0) in\n", " end\n"});
+  expect(graph("show " + file + " --format=ir"), 0,
          {"#IR entry      : @step.1", "# In file " + file + "(6)/  %0 = dense("});
-  expect(graph("show " + file + " --form=svg"), 0, {"<svg ", ">dense<", "</svg>"});
+  expect(graph("show " + file + " --format=svg"), 0, {"<svg ", ">dense<", "</svg>"});
   expect(graph("show " + file + " --json"), 0, {"\"name\": \"step\"", "\"flops\": 192.0", "\"functions\": ["});
   const std::string sum = written("sum.rdg", kSum);
   expect(graph("show " + sum + " --after"), 0, {"loop(%x, %y, %z) { sum(x0 + x1 * x2) }"});
   EXPECT_EQ(graph("show " + sum + " --after --device=simulated --disable_pass=fuse_pointwise").text, kSum);
   const std::string out = testing::temporary_directory() + "/step.svg";
-  EXPECT_EQ(graph("show " + file + " --form=svg --out=" + out).text, "");
+  EXPECT_EQ(graph("show " + file + " --format=svg --out=" + out).text, "");
   EXPECT_TRUE(read_file(out).ends_with("</svg>\n"));
 }
 
@@ -207,9 +207,9 @@ TEST(Graph, SaysWhatIsWrongWithACall) {
   expect(graph("run " + file + " --disable_pass=simplfy"), 2, {"did you mean 'simplify'?"});
   expect(graph("run " + file + " --values=-1"), 2, {"--values must be 0 or more"});
   expect(graph("bench " + file + " --runs=0"), 2, {"--runs must be 1 or more"});
-  expect(graph("show " + file + " --form=xml"), 2, {"allowed: rdg, let, ir, svg, json"});
+  expect(graph("show " + file + " --format=xml"), 2, {"allowed: rdg, let, ir, svg, json"});
   expect(graph("show " + file + " --device=cpu"), 2, {"--device has no effect without --after"});
-  expect(graph("show " + file + " --json --form=let"), 2, {"one of --json and --form"});
+  expect(graph("show " + file + " --json --format=let"), 2, {"one of --json and --format"});
 }
 
 // Impossible sizes are refused before anything is allocated.
