@@ -1,6 +1,6 @@
 """One loader on one workload, tensors in hand: a line of JSON on standard output.
 
-    python bench/peers/loaders.py LOADER WORKLOAD DIR [--workers N] [--images N]
+    python bench/peers/loaders.py LOADER WORKLOAD DIR [--workers N] [--images N] [--processes]
 
 LOADER: ridgeline (this package's DataLoader), engine (the same graph in build/ridgeline dataset bench, without Python),
 torch (torchvision on PIL images), torch-tensors (torchvision v2 on tensors), dali (CPU, antialias; workload plain only).
@@ -11,7 +11,8 @@ eight boxes: RandomIoUCrop, flip, 320x320; lists, batches of 32), segmentation (
 resized crop to 224 and flip of both; batches of 32), computed (Python computes a signal of 64 KiB, 1 ms of work, in as many
 processes on both sides) and tables (rows that cost almost nothing: what the way from process to process costs). The masks
 of segmentation lie in a folder `masks` beside DIR, named as the photos. Joint data sets open their files anew for each
-sample, so the engine may ask them from several threads (thread_safe).
+sample, so the engine may ask them from several threads (thread_safe). With --processes, `ridgeline` lets as many processes
+as there are workers make the samples of dicts, detection and segmentation.
 
 `first`: images a second in the first epoch, from its third batch on. `later`: in later ones, median of three times
 `images`. For loaders that keep nothing from epoch to epoch, and for the engine, the two are one number. Start-up is in
@@ -178,7 +179,7 @@ def other_data(directory, workload, encoded):
     return Dicts(folder, transform, encoded), transform
 
 
-def loader_of(directory, workload, workers):
+def loader_of(directory, workload, workers, processes=False):
     from ridgeline.data import DataLoader
 
     if workload in OTHERS:
@@ -186,7 +187,7 @@ def loader_of(directory, workload, workers):
         given = {} if workload in COMPUTED else {"drop_last": True}
         return DataLoader(dataset, BATCHES.get(workload, BATCH), shuffle=True, num_workers=workers, persistent_workers=True,
                           transform=transform, collate_fn=lists if workload == "detection" else None,
-                          thread_safe=workload in JOINT, **given)
+                          thread_safe=workload in JOINT, multiprocessing_context="fork" if processes else None, **given)
     return DataLoader(torchvision_data(directory, workload, False), BATCH, shuffle=True, drop_last=True,
                       num_workers=workers)
 
@@ -204,8 +205,8 @@ def engine(directory, workload, workers, images):
         return json.loads(done.stdout)["images_per_second"]
 
 
-def ridgeline(directory, workload, workers):
-    loader = loader_of(directory, workload, workers)
+def ridgeline(directory, workload, workers, processes):
+    loader = loader_of(directory, workload, workers, processes)
     while True:
         yield from map(rows_of, loader)
         yield 0  # an epoch ends
@@ -258,11 +259,12 @@ def main():
     parser.add_argument("directory")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--images", type=int, default=1536)
+    parser.add_argument("--processes", action="store_true")
     given = parser.parse_args()
     if given.loader == "engine":
         return show(given, None, engine(given.directory, given.workload, given.workers, given.images))
     batches = {
-        "ridgeline": ridgeline, "dali": dali, "torch": lambda *a: torch(*a, False),
+        "ridgeline": lambda *a: ridgeline(*a, given.processes), "dali": dali, "torch": lambda *a: torch(*a, False),
         "torch-tensors": lambda *a: torch(*a, True),
     }[given.loader](given.directory, given.workload, given.workers)
     next(batches), next(batches)

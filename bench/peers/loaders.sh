@@ -7,7 +7,8 @@
 # 32x32 images made from them, segmentation masks of their sizes. WORKLOADs: by default all of loaders.py; `samples` is
 # the group of samples other than image and class (plain floats detection segmentation dicts computed tables, 5
 # minutes). The environment of RIDGELINE_TORCH_PYTHON needs torch, torchvision and this package from scripts/wheel.sh.
-# The workloads computed and tables are computed by Python, in processes on both sides. CORES (2): number of cores of
+# The workloads computed and tables are computed by Python, in processes on both sides; dicts, detection and segmentation
+# run with samples by our threads and by processes, of which the better counts. CORES (2): number of cores of
 # this package; PyTorch runs with half as many workers and with as many, of which the better counts. LESS=32 uses a 32nd
 # of the images, as a quick trial. build/ridgeline, if it is built, runs the graph of `plain` without Python.
 set -euo pipefail
@@ -47,12 +48,12 @@ for file in sorted(photos.glob("*/*")):
 PY
 fi
 cat "$photos"/*/* >/dev/null  # into the page cache
-one() {  # LOADER WORKLOAD WORKERS [IMAGES]
+one() {  # LOADER WORKLOAD WORKERS IMAGES [--processes]
   local interpreter=$python directory=$work/photos
   [[ $1 == dali ]] && interpreter=$RIDGELINE_DALI_PYTHON
   [[ $2 == cifar ]] && directory=$work/small
   rm -rf "$work/cache"  # JPEG indices of an earlier run would speed up the first epoch
-  XDG_CACHE_HOME=$work/cache taskset -c "0-$((cores - 1))" "$interpreter" bench/peers/loaders.py "$1" "$2" "$directory" --workers "$3" --images "$4" \
+  XDG_CACHE_HOME=$work/cache taskset -c "0-$((cores - 1))" "$interpreter" bench/peers/loaders.py "$1" "$2" "$directory" --workers "$3" --images "$4" "${@:5}" \
     2>"$work/error" | grep '^{' || { echo "$1 $2 failed:" >&2; tail -n 2 "$work/error" >&2; }
 }
 : >"$work/rows"
@@ -67,7 +68,10 @@ for workload in "${workloads[@]}"; do
   images=$((images * cores / 2 / ${LESS:-1}))
   half=$(((cores + 1) / 2))
   one ridgeline "$workload" "$cores" "$images" >>"$work/rows"
-  case $workload in computed | tables) one ridgeline "$workload" "$half" "$images" >>"$work/rows" ;; esac  # the better counts
+  case $workload in  # the better counts
+    computed | tables) one ridgeline "$workload" "$half" "$images" >>"$work/rows" ;;
+    dicts | detection | segmentation) one ridgeline "$workload" "$cores" "$images" --processes >>"$work/rows" ;;
+  esac
   if [[ $workload == plain && -x build/ridgeline ]]; then one engine plain "$cores" "$images" >>"$work/rows"; fi
   for loader in torch torch-tensors; do
     case $workload in cifar | floats | dicts | detection | segmentation | computed | tables)

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arrays.h"
+#include "ridgeline/core/ends_run_error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/data/ir/functions.h"
@@ -37,6 +38,14 @@ Error error_of(const nb::python_error& e) {
   if (const auto reason = shown(e.value()); !reason.empty()) text += ": " + reason;
   text += place_of(e.traceback());
   return Error(text, e.matches(PyExc_KeyboardInterrupt) ? ErrorKind::interrupted : ErrorKind::failure);
+}
+
+void throw_error_of(const nb::python_error& e) {
+  constexpr const char* of_worker_process = "ends_run";  // Told in ridgeline/data/_process.py
+  if (!nb::hasattr(e.value(), of_worker_process)) throw error_of(e);
+  const std::string text = shown(e.value());
+  if (nb::cast<bool>(e.value().attr(of_worker_process))) throw EndsRunError(text);
+  throw Error(text);
 }
 
 namespace {

@@ -67,6 +67,8 @@ struct Code {
 
 // "ValueError: too dark (augment.py:12)". Needs the GIL.
 Error error_of(const nb::python_error& e);
+// Throws it, as an EndsRunError where a worker process has ended. Needs the GIL.
+[[noreturn]] void throw_error_of(const nb::python_error& e);
 // Runs Python code on any thread.
 template <class F>
 auto with_python(F&& code) {
@@ -74,7 +76,7 @@ auto with_python(F&& code) {
   try {
     return code();
   } catch (const nb::python_error& e) {
-    throw error_of(e);
+    throw_error_of(e);
   }
 }
 

@@ -87,7 +87,8 @@ def _pairs_input(pairs, held, options):
     return made
 
 
-def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, options=None, steered=False):
+def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, options=None, steered=False,
+             processes=None):
     """The Input of what DataLoader was given; None: its samples are Python's matter alone.
 
     image, label: columns, keys of samples that are dicts, or places in samples that are tuples
@@ -95,6 +96,7 @@ def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, opt
     options: how what is no picture becomes a batch (_collate.Options)
     steered: whether the engine's crops go by the bounding boxes of a sample
     thread_safe: whether a map-style data set may be asked by several threads at a time
+    processes: those that make the samples of one (_sample_processes.RowProcesses)
     """
     from .. import data
 
@@ -111,11 +113,11 @@ def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, opt
     if (held := _torchvision_data(dataset) or _timm_data(dataset)) is not None:
         return held.input(options)
     if _is_hugging_face(dataset) and not is_stream(dataset):
-        return _hugging_face_input(dataset, image, label, options, thread_safe, wanted, steered)
+        return _hugging_face_input(dataset, image, label, options, thread_safe, wanted, steered, processes)
     if not wanted or is_stream(dataset):
         return None
     if hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__"):
-        return map_style_input(dataset, image, label, options, thread_safe, steered=steered)
+        return map_style_input(dataset, image, label, options, thread_safe, steered=steered, processes=processes)
     raise no_data_set(dataset)
 
 
@@ -292,7 +294,7 @@ def _is_hugging_face(dataset):
     return type(dataset).__module__.split(".")[0] == "datasets" and hasattr(dataset, "features")
 
 
-def _hugging_face_input(dataset, image, label, options, thread_safe, wanted, steered):
+def _hugging_face_input(dataset, image, label, options, thread_safe, wanted, steered, processes):
     """Images stay encoded, and all that is beside them is what `datasets` gives."""
     kinds = {name: type(feature).__name__ for name, feature in (dataset.features or {}).items()}
     images = [name for name, kind in kinds.items() if kind == "Image"]
@@ -311,4 +313,4 @@ def _hugging_face_input(dataset, image, label, options, thread_safe, wanted, ste
     classes = [name for name, kind in kinds.items() if kind == "ClassLabel"]
     names = getattr(dataset.features[label if label is not None else classes[0]], "names", None) if classes else None
     return map_style_input(dataset, chosen if len(chosen) > 1 else chosen[0], label, options, thread_safe, names,
-                           steered)
+                           steered, processes)

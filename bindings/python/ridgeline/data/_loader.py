@@ -8,7 +8,7 @@ import types
 import warnings
 from collections.abc import Mapping
 
-from .._core import ArgumentError
+from .._core import ArgumentError, RunError
 from ._arguments import is_default_collate, length_of, one_of, refuse, usual_output
 from ._device import can_pin, device_of, dtype_of, page_lock
 from ._inputs import check_kind, input_of, transform_of
@@ -51,12 +51,14 @@ class DataLoader:
     drop_last: leave out a last batch that is not full
     timeout: seconds to wait for a batch; 0: for ever
     worker_init_fn: called with its number in every worker process
-    multiprocessing_context: of worker processes: 'fork', 'spawn', 'forkserver' or a context; absent: Python's own choice
+    multiprocessing_context: of worker processes: 'fork', 'spawn', 'forkserver' or a context; absent: Python's own choice.
+        Where the engine makes the batches of a data set with __getitem__, its samples are then made by num_workers
+        processes, and pictures go on in as many threads; absent: those threads ask for the samples, too
     generator: its initial_seed() is the seed
     prefetch_factor: batches that are prepared ahead, a worker; absent: 2 a process; of the engine's 8 in all, of large
         ones as many as 512 MiB hold, or 6 if memory allows
     persistent_workers: whether workers live from epoch to epoch; absent: the engine's threads do, and keep what makes
-        later epochs fast, and processes do not, so that each epoch sees the data set as it then is
+        later epochs fast, and where there are processes they do not, so that each epoch sees the data set as it then is
     pin_memory_device: PyTorch's accelerator, which pin_memory is for anyway: others are refused
     in_order: False allows batches in any order; they come in order all the same
 
@@ -119,6 +121,7 @@ class DataLoader:
         from ._joint import InPython, prepared
         from ._own_transform import NotOnePicture, say, settled
         from ._pictures import Pictures
+        from ._sample_processes import RowProcesses
         from ._steps import flatten, steered_by_boxes
         from ._tail import End
 
@@ -140,6 +143,8 @@ class DataLoader:
                 raise ArgumentError("give one of seed and generator")
             seed = generator.initial_seed()
             self._given.update(seed=seed, generator=None)
+        if isinstance(multiprocessing_context, str):
+            one_of("multiprocessing_context", multiprocessing_context, multiprocessing.get_all_start_methods())
         if prefetch_factor is not None and prefetch_factor < 1:
             raise ArgumentError(f"prefetch_factor is {prefetch_factor}, it must be at least 1")
         self.dataset = dataset
@@ -165,8 +170,10 @@ class DataLoader:
         if isinstance(self._samples_of, InPython):  # the transform is the data set's from here on
             image, untranslatable = None, None
         dataset = self._samples_of
+        processes = None if multiprocessing_context is None else \
+            RowProcesses(num_workers, multiprocessing_context, worker_init_fn, seed or 0, options.torch)
         source = input_of(dataset, image, label, thread_safe, transform is not None, options,
-                          steered_by_boxes(transform))
+                          steered_by_boxes(transform), processes)
         self.classes: list[Any] | None = None if source is None else source.classes
         if batch_size is None and batch_sampler is None and transform is None and image is None and \
                 any(of_package(dataset, package) for package in ("torch", "torchvision", "timm")):
@@ -190,11 +197,17 @@ class DataLoader:
                                    multiprocessing_context, prefetch_factor, seed, bad_samples, bad_sample_budget,
                                    quarantine)
 
+        self._processes = None  # that make the samples of which the engine makes batches
         if source is None and not streams:
             self._work = of_python()
         else:
+            if source is not None and processes is not None and processes.used:
+                if num_workers == 0:
+                    refuse("multiprocessing_context", multiprocessing_context,
+                           "with num_workers=0 there are no worker processes")
+                self._processes = processes
             for name, value in (("worker_init_fn", worker_init_fn), ("multiprocessing_context", multiprocessing_context)):
-                if value is not None:
+                if value is not None and self._processes is None:
                     warnings.warn(f"{name} has no effect: workers are threads of the engine, not processes, and draw by "
                                   "seed, epoch and sample", stacklevel=2)
             slots = 0 if prefetch_factor is None else \
@@ -215,8 +228,9 @@ class DataLoader:
                     if asked is not None or transform is not None:
                         raise
                     say(error, "the data set's transform runs in Python")
-                    source, self._work, self._brought = None, of_python(), None
-        self.persistent_workers = source is not None if persistent_workers is None else persistent_workers
+                    source, self._work, self._brought, self._processes = None, of_python(), None, None
+        self.persistent_workers = source is not None and self._processes is None if persistent_workers is None else \
+            persistent_workers
         self._open = False
         self._process = os.getpid()  # whose the run is
         self._state: State | None = None  # after the last batch that was delivered
@@ -272,8 +286,6 @@ class DataLoader:
 
         sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size = order
         dataset, count = self._samples_of, self.num_workers
-        if isinstance(context, str):
-            one_of("multiprocessing_context", context, multiprocessing.get_all_start_methods())
         for name, value in given.items():
             if value is not None:
                 raise ArgumentError(f"{name} is for samples with pictures that go to the engine: give transform= or "
@@ -380,6 +392,10 @@ class DataLoader:
             if mine == self._pass and state and state["delivered"] and state.get("order"):
                 self._state = {**state, "epoch": state["epoch"] + 1, "delivered": 0}  # a stream that is at its end
                 self._loaded = False
+        except RunError:
+            if mine == self._pass and self._processes is not None and self._processes.lost:
+                self.close()
+            raise
         finally:
             if self.device is not None:
                 batches.close()  # waits for the copies that are under way
@@ -417,6 +433,10 @@ class DataLoader:
         if os.getpid() != self._process:  # of a fork: threads, processes and sockets are the other one's
             self._process = os.getpid()
             self._work.forget()
+            if self._processes is not None:
+                self._processes.forget()
+        if self._processes is not None:
+            self._processes.begin()
         now: State = self._work.go_to(state)
         self._state = now
         return now
@@ -473,6 +493,8 @@ class DataLoader:
         """Ends threads and processes; batches stay valid, and the next `for` starts new ones."""
         self._open = False
         self._work.close()
+        if self._processes is not None:
+            self._processes.close()
 
     def __enter__(self) -> DataLoader:
         return self

@@ -62,9 +62,14 @@ def sample_at(dataset, index, turns, take=lambda sample: sample):
         return take(dataset[index])
 
 
+def _users(dataset):
+    """The user's own data set, where _joint.py has put something before it."""
+    return dataset.behind if type(dataset).__module__ == _joint.__name__ else dataset
+
+
 def _parts(dataset):
     """The data sets behind PyTorch's Subset and ConcatDataset, each once, in an order that is the same everywhere."""
-    dataset = getattr(dataset, "behind", dataset) if type(dataset).__module__ == _joint.__name__ else dataset
+    dataset = _users(dataset)
     kind = type(dataset).__name__ if of_package(dataset, "torch") else ""
     below = {"Subset": lambda: [dataset.dataset], "ConcatDataset": lambda: dataset.datasets}.get(kind)
     parts = {id(dataset): dataset}
@@ -76,10 +81,65 @@ def _parts(dataset):
 # ---- rows
 
 
-def map_style_input(dataset, image, label, options, thread_safe, classes=None, steered=False):
+class _Row:
+    """A function of rows: `row(index)` reads a sample of the data set."""
+
+    def __init__(self, rows):
+        self._rows = rows
+
+    def __call__(self, index):
+        raise NotImplementedError
+
+    @property
+    def dataset(self):
+        return _users(self._rows.dataset)
+
+    @property
+    def turns(self):
+        return self._rows.turns
+
+    def apart(self):
+        """The same for another process, where it has the data set for itself."""
+        made = copy.copy(self)
+        made._rows = copy.copy(self._rows)
+        made._rows.turns = ()
+        return made
+
+
+class _LabelledRow(_Row):
+    """(picture, label)"""
+
+    def __init__(self, rows, place, labels):
+        super().__init__(rows)
+        self._place, self._labels = place, labels
+
+    def __call__(self, index):
+        (picture,), target = self._rows.taken(index, lambda sample: _at(sample, self._place))
+        return picture, self._labels.value(target, f"sample {index}: label ({self._place[0]!r})")
+
+
+class _WholeRow(_Row):
+    """(pictures, boxes for the engine if it wants them, all else of the sample)"""
+
+    def __init__(self, rows, rest):
+        super().__init__(rows)
+        self._rest = rest
+
+    def __call__(self, index):
+        pictures, sample = self._rows.taken(index, self._rows.chosen)
+        return (*pictures, *self._rest.boxes(sample), self._rest.packed(sample, f"sample {index}"))
+
+    def apart(self):
+        made = super().apart()
+        made._rest = self._rest.apart()
+        return made
+
+
+def map_style_input(dataset, image, label, options, thread_safe, classes=None, steered=False, processes=None):
     """The Input of a data set with samples by index; its pictures are at `image`, or where the first sample has one.
 
     steered: whether the engine's crops go by the bounding boxes of a sample
+    processes: those that are to make its rows (_sample_processes.RowProcesses)
     """
     if len(dataset) == 0:
         raise ArgumentError("the data set is empty")
@@ -88,7 +148,7 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None, s
     places = places_of_pictures(first, image, label)
     pair = _pair_of(first, places, label)
     kinds, channels = _kinds_of(first, places)
-    kind = type(dataset.behind if isinstance(dataset, _joint.Untransformed) else dataset)
+    kind = type(_users(dataset))
     name = f"{kind.__module__}.{kind.__qualname__}"
     rows = _Rows(dataset, turns, places, kinds)
     moved = _moved_beside(first, places)
@@ -96,10 +156,7 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None, s
         other, form = pair
         labels = None if options.known else Labels.of(_at(first, other), f"sample 0: label ({other[0]!r})")
         if labels is not None:
-            def row(index):
-                (picture,), target = rows.taken(index, lambda sample: _at(sample, other))
-                return picture, labels.value(target, f"sample {index}: label ({other[0]!r})")
-
+            row = _by(processes, _LabelledRow(rows, other, labels))
             made = FromGenerator(row, [("image", *kinds[0]), labels.column], len(dataset), name=name, thread_safe=True)
             keys = {"image": places[0][0], "label": other[0]} if form == "dict" else None
             return Input(made, form=form, keys=keys, counts=labels.counts, channels=channels, classes=classes)
@@ -107,14 +164,14 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None, s
         places = rows.choose(places[0][0], *pair[0], pair[1])
     rest = Rest(options, places, moved, steered)
     rest.begin(rows.chosen(first))
-
-    def full_row(index):
-        pictures, sample = rows.taken(index, rows.chosen)
-        return (*pictures, *rest.boxes(sample), rest.packed(sample, f"sample {index}"))
-
-    made = FromGenerator(full_row, rest.columns_of(kinds), len(dataset), name=name, thread_safe=True)
+    row = _by(processes, _WholeRow(rows, rest))
+    made = FromGenerator(row, rest.columns_of(kinds), len(dataset), name=name, thread_safe=True)
     return Input(made, columns=rest.columns, pictures=rest.columns, rest=rest, channels=channels,
                  classes=classes)
+
+
+def _by(processes, row):
+    return row if processes is None else processes.of(row)
 
 
 def stream_input(window, first, image, label, options, steered=False):
@@ -234,6 +291,12 @@ class Rest:
         self._first: Any = None
         self._schema: Any = None
         self._given: Any = None
+
+    def apart(self):
+        """What packs samples in another process."""
+        made = copy.copy(self)
+        made._first = made.follow = None
+        return made
 
     def pictures_in(self, places):
         """The columns of pictures at these places."""

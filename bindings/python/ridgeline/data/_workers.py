@@ -1,41 +1,23 @@
-"""Worker processes that make batches in Python, and what the parent knows of them.
-
-Each worker has a socket to the parent: tasks go down, headers of some hundred bytes come up, the batches themselves lie in
-shared memory (_shared.py). A worker ends when its socket does, so none outlives its parent, however that ends.
-"""
+"""Worker processes that make batches in Python, and what the parent knows of them."""
 
 from __future__ import annotations
 
 import collections
 import contextlib
-import multiprocessing
 import multiprocessing.connection
-import multiprocessing.reduction
 import os
 import pickle
-import signal
-import socket
 import time
 import weakref
 
 from .._core import ArgumentError, RunError
-from ._made import CollateError, Maker, bad_of, reopen_files, seed_all, sendable
-from ._shared import Received, Slabs, pack
-from ._worker_info import tell
+from ._made import CollateError, Maker, bad_of, sendable
+from ._process import Child, Left, Worker, WorkerEnded, context_of, end_all
+from ._shared import pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._types import *  # noqa: F403
-
-_WATCH = 5.0  # seconds after which a worker without work looks whether its parent is there
-_PATIENCE = 5.0  # seconds in which workers may end by themselves
-
-# The parent's ends of all sockets of this process: children of a fork close them.
-_ends: weakref.WeakSet = weakref.WeakSet()
-
-
-class _Left(Exception):
-    """The parent wants no more."""
 
 
 class _Stale(Exception):
@@ -45,45 +27,32 @@ class _Stale(Exception):
 # ---- in the worker
 
 
-class _Worker:
+class _BatchWorker(Worker):
     def __init__(self, connection, number, count, recipe, init):
-        self.connection, self.number = connection, number
-        self.slabs = Slabs()
+        super().__init__(connection, number)
         self.tasks = collections.deque()
         self.slab: Any = None  # that the batch at work lies in
         self.maker = Maker(recipe, worker=number, memory=lambda size: self.slab.memory(size))
         self.maker.check = self._look
-        self.parent = os.getppid()
         self.finds_schema = self.schema_told = False
         self.stale = False  # what is at work belongs to an epoch that is over
         self.looked = time.monotonic()
         self.broken = None  # the error of worker_init_fn
-        tell(number, count, recipe.seed + number, recipe.dataset)
-        seed_all(recipe.seed, number)
         try:
-            if init is not None:
-                init(number)
+            self.begin(count, recipe.seed, recipe.dataset, init)
         except Exception as error:
             self.broken = bad_of(f"worker_init_fn({number})", error).error()
 
-    def run(self):
-        try:
-            while True:
-                while not self.tasks:
-                    self._receive()
-                with contextlib.suppress(_Stale):
-                    self._work(*self.tasks.popleft())
-        except (_Left, EOFError, ConnectionError):
-            pass
-        finally:
-            self.slabs.close()
+    def work(self):
+        while True:
+            while not self.tasks:
+                self._take()
+            with contextlib.suppress(_Stale):
+                self._work(*self.tasks.popleft())
 
-    def _receive(self):
+    def _take(self):
         """Takes one message; ends where the parent is gone."""
-        while not self.connection.poll(_WATCH):
-            if os.getppid() != self.parent:
-                raise _Left
-        kind, *content = pickle.loads(self.connection.recv_bytes())
+        kind, *content = self.receive()
         if kind == "make":
             given_back, *task = content
             self.slabs.take_back(given_back)
@@ -96,7 +65,7 @@ class _Worker:
             self.tasks.clear()
             self.stale = True
         else:
-            raise _Left
+            raise Left
 
     def _look(self):
         """Between samples: ends early where nobody wants the batch."""
@@ -104,14 +73,14 @@ class _Worker:
         if now - self.looked > 0.02:
             self.looked = now
             while self.connection.poll(0):
-                self._receive()
+                self._take()
             if self.stale:
                 raise _Stale
 
     def _ask_schema(self):
         """Waits for the schema that another worker finds; whether this one is to find it."""
         while self.maker.schema is None and not self.finds_schema:
-            self._receive()
+            self._take()
             if self.stale:
                 raise _Stale
         return self.maker.schema is None
@@ -134,13 +103,7 @@ class _Worker:
             kind = "failed"
             where = pack([_failure(RunError(f"batch {number} cannot go from process to process: "
                                             f"{type(error).__name__}: {error}"))], self.slab)
-        slab = self.slab
-        header = (kind, tag, number, slab.number, not slab.sent, (slab.size, slab.used, *where))
-        self.connection.send_bytes(pickle.dumps(header))
-        if not self.slab.sent:
-            with socket.fromfd(self.connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as channel:
-                multiprocessing.reduction.sendfds(channel, [self.slab.file])
-            self.slab.sent = True
+        self.answer((kind, tag, number), where, self.slab)
 
     def _made(self, epoch, number, indices):
         if self.broken:
@@ -173,22 +136,6 @@ def raised_by(failure):
     return error
 
 
-def _main(connection, number, count, recipe, init, forked):
-    """A worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's matter
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if forked:
-        for end in list(_ends):
-            with contextlib.suppress(OSError):
-                os.close(end.fileno())
-        reopen_files()
-    if recipe.options.torch:
-        import torch
-
-        torch.set_num_threads(1)
-    _Worker(connection, number, count, recipe, init).run()
-
-
 # ---- in the parent
 
 
@@ -204,16 +151,15 @@ class Pool:
         self._owner = os.getpid()
         self._members = []
         self._finds = None
-        context = multiprocessing.get_context(context) if context is None or isinstance(context, str) else context
-        forked = context.get_start_method() == "fork"
+        context = context_of(context)
         try:
             for number in range(count):
-                self._members.append(_Member(context, number, count, recipe, init, forked, turns))
+                self._members.append(_Member(context, _BatchWorker, number, recipe.options.torch, turns, count, recipe, init))
         except BaseException:
             self.close()
             raise
         self._schema = recipe.collate_fn is not None or recipe.batch_size is None  # nobody needs one
-        self._end = weakref.finalize(self, _end, self._members, self._owner)
+        self._end = weakref.finalize(self, end_all, self._members, self._owner)
 
     def let_find_schema(self, worker):
         """Says whose first sample makes the schema."""
@@ -267,19 +213,16 @@ class Pool:
             try:
                 if not member.connection.poll(0):
                     return came
-                kind, tag, number, slab, new, where = pickle.loads(member.connection.recv_bytes())
-                if new:
-                    with socket.fromfd(member.connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as channel:
-                        member.received.add(slab, *multiprocessing.reduction.recvfds(channel, 1))
-            except (EOFError, ConnectionError):
+                (kind, tag, number), place = member.receive()
+            except (EOFError, OSError, WorkerEnded):
                 if came:
                     return came  # the end is seen the next time
                 raise member.ended() from None
             member.waiting.pop((tag, number), None)
             if tag != self.tag and (kind == "failed" or self._schema):
-                member.received.drop(slab)
+                member.received.drop(place[0])
                 continue
-            content = member.received.unpack(slab, *where)
+            content = member.received.unpack(*place)
             if kind != "failed" and content[3] is not None and not self._schema:
                 self._schema = content[3]
                 for other in self._members:
@@ -293,79 +236,16 @@ class Pool:
         if hasattr(self, "_end"):
             self._end()
         else:
-            _end(self._members, self._owner)
+            end_all(self._members, self._owner)
 
 
-class _Member:
-    """One worker as the parent sees it."""
+class _Member(Child):
+    """One worker of a pool."""
 
-    def __init__(self, context, number, count, recipe, init, forked, turns):
-        self.number = number
+    def __init__(self, *given):
+        super().__init__(*given)
         self.waiting = {}  # (tag, number of a batch) that it has not answered
-        self.received = Received()
-        self.connection, theirs = multiprocessing.Pipe()
-        _ends.add(self.connection)
-        self.process = context.Process(target=_main, args=(theirs, number, count, recipe, init, forked), daemon=True,
-                                       name=f"ridgeline-worker-{number}")
-        try:
-            with contextlib.ExitStack() as stack:
-                for turn in turns:  # no other thread of ours is inside the data set while it is copied
-                    stack.enter_context(turn)
-                self.process.start()
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            self.connection.close()
-            if forked:
-                raise
-            raise ArgumentError(f"worker processes of {context.get_start_method()!r} get the data set, collate_fn and "
-                                f"worker_init_fn by pickle, which does not take them: {error} (functions and classes at "
-                                "the top of a module can be pickled; multiprocessing_context='fork' needs none)") from error
-        except BaseException:
-            self.connection.close()
-            raise
-        finally:
-            theirs.close()
 
-    def send(self, message):
-        try:
-            self.connection.send_bytes(pickle.dumps(message))
-        except (BrokenPipeError, ConnectionError):
-            raise self.ended() from None
-
-    def ended(self):
-        """An error that says how the process ended."""
-        self.process.join(_PATIENCE)
-        code = self.process.exitcode
-        if code is None:
-            how = "does not answer any more"
-        elif code < 0:
-            try:
-                name = signal.Signals(-code).name
-            except ValueError:
-                name = str(-code)
-            how = f"was killed by signal {name}" + (": the system may have been short of memory" if code == -9 else "")
-        else:
-            how = f"ended with exit code {code}"
-        doing = [number for tag, number in self.waiting]
-        while_ = f" while it made batch {min(doing)}" if doing else ""
-        return RunError(f"worker process {self.number} (pid {self.process.pid}) {how}{while_}")
-
-
-def _end(members, owner):
-    if os.getpid() != owner:  # a child of a fork: these are the parent's
-        return
-    for member in members:
-        member.connection.close()
-    until = time.monotonic() + _PATIENCE
-    for member in members:
-        member.process.join(max(0, until - time.monotonic()))
-    for stop in ("terminate", "kill"):
-        late = [member for member in members if member.process.is_alive()]
-        for member in late:
-            getattr(member.process, stop)()
-        for member in late:
-            member.process.join(1)
-    for member in members:
-        with contextlib.suppress(ValueError):
-            member.process.close()
-        member.received.close()
-    members.clear()
+    def ended(self, doing=""):
+        numbers = [number for tag, number in self.waiting]
+        return super().ended(f"batch {min(numbers)}" if numbers else "")
