@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/image/jpeg/idct.cpp"
@@ -294,7 +295,7 @@ HWY_INLINE void load_blocks(const std::int16_t* in, const Quant& quant, V16* HWY
 }
 
 // Only the first four rows, from the first half of the zigzag.
-HWY_INLINE void load_sparse_blocks(const std::int16_t* in, const Quant& quant, int, V16* HWY_RESTRICT v) {
+HWY_INLINE void load_sparse_blocks(const std::int16_t* in, const Quant& quant, V16* HWY_RESTRICT v) {
   const __m512i top = _mm512_load_si512(kFromZigzag.at);
   const __mmask32 in_first_half = _mm512_cmplt_epi16_mask(top, _mm512_set1_epi16(32));
   __m512i upper[4];
@@ -311,38 +312,75 @@ HWY_INLINE void load_sparse_blocks(const std::int16_t* in, const Quant& quant, i
 using Quant = const std::uint16_t*;
 HWY_INLINE Quant load_quant(const std::uint16_t* quant) { return quant; }
 
-// Eight numbers from each of kBlocks blocks.
-template <class D>
+// Eight numbers for each of kBlocks blocks, which are so far apart.
+template <int kApart, class D>
 HWY_INLINE hn::Vec<D> load_row(D d, const std::int16_t* p) {
   if constexpr (hn::MaxLanes(D()) == 8) {
     return hn::LoadU(d, p);
   } else {
     const hn::Half<D> half;
-    return hn::Combine(d, load_row(half, p + 64), load_row(half, p));
+    return hn::Combine(d, load_row<kApart>(half, p + kApart), load_row<kApart>(half, p));
   }
 }
 
-// Coefficients 0..last of each block.
-HWY_INLINE void unzigzag(const std::int16_t* in, Quant quant, int last, std::int16_t* natural) {
-  for (int i = 0; i < kBlocks; ++i) {
-    for (int k = 0; k <= last; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      natural[64 * i + kZigzag[at]] = static_cast<std::int16_t>(in[64 * i + k] * quant[at]);
+// Where each row of a block finds its eight coefficients among the eight vectors of eight of the zigzag order: for a
+// row and a vector the bytes to take, or 128 for those that are elsewhere.
+struct RowsFromZigzag {
+  alignas(16) std::uint8_t at[8][8][16];
+  bool any[8][8];
+  constexpr RowsFromZigzag() : at(), any() {
+    for (auto& row : at) {
+      for (auto& vector : row) {
+        for (std::uint8_t& byte : vector) byte = 128;
+      }
+    }
+    for (std::size_t k = 0; k < 64; ++k) {
+      const std::size_t row = kZigzag[k] / 8u, column = kZigzag[k] % 8u;
+      any[row][k / 8] = true;
+      for (std::size_t i = 0; i < 2; ++i) at[row][k / 8][2 * column + i] = static_cast<std::uint8_t>(2 * (k % 8) + i);
     }
   }
+};
+constexpr RowsFromZigzag kRowsFromZigzag;
+
+template <std::size_t kRow, std::size_t kVector>
+HWY_INLINE V16 with_part(V16 row, const V8* HWY_RESTRICT in) {
+  if constexpr (kRowsFromZigzag.any[kRow][kVector]) {
+    const V8 at = hn::LoadDup128(D8(), kRowsFromZigzag.at[kRow][kVector]);
+    return hn::Or(row, hn::BitCast(D16(), hn::TableLookupBytesOr0(in[kVector], at)));
+  } else {
+    return row;
+  }
+}
+
+template <std::size_t kRow, std::size_t... kVectors>
+HWY_INLINE V16 natural_row(const V8* HWY_RESTRICT in, std::index_sequence<kVectors...>) {
+  V16 row = hn::Zero(D16());
+  ((row = with_part<kRow, kVectors>(row, in)), ...);
+  return row;
+}
+
+// The first rows of kBlocks blocks, from the first kVectors vectors of their zigzag order: what lies behind is zero.
+template <std::size_t kVectors, std::size_t... kRows>
+HWY_INLINE void load_rows(const std::int16_t* in, Quant quant, V16* HWY_RESTRICT v, std::index_sequence<kRows...>) {
+  const D16 d16;
+  V8 parts[kVectors];
+  HWY_UNROLL(8)
+  for (std::size_t i = 0; i < kVectors; ++i) {
+    const V16 factors = load_row<0>(d16, reinterpret_cast<const std::int16_t*>(quant) + 8 * i);
+    parts[i] = hn::BitCast(D8(), hn::Mul(load_row<64>(d16, in + 8 * i), factors));
+  }
+  ((v[kRows] = natural_row<kRows>(parts, std::make_index_sequence<kVectors>())), ...);
 }
 
 HWY_INLINE void load_blocks(const std::int16_t* in, Quant quant, V16* HWY_RESTRICT v) {
-  HWY_ALIGN std::int16_t natural[64 * kBlocks];
-  unzigzag(in, quant, 63, natural);
-  for (int y = 0; y < 8; ++y) v[y] = load_row(D16(), natural + 8 * y);
+  load_rows<8>(in, quant, v, std::make_index_sequence<8>());
 }
 
 // Only the first four rows.
-HWY_INLINE void load_sparse_blocks(const std::int16_t* in, Quant quant, int last, V16* HWY_RESTRICT v) {
-  HWY_ALIGN std::int16_t natural[64 * kBlocks] = {};
-  unzigzag(in, quant, last, natural);
-  for (int y = 0; y < 4; ++y) v[y] = load_row(D16(), natural + 8 * y);
+HWY_INLINE void load_sparse_blocks(const std::int16_t* in, Quant quant, V16* HWY_RESTRICT v) {
+  static_assert(kLastInFourRows < 16);
+  load_rows<2>(in, quant, v, std::make_index_sequence<4>());
 }
 
 #endif
@@ -363,7 +401,7 @@ bool idct_row(const IdctRow& row) {
     std::uint8_t* out = row.out + 8 * static_cast<std::ptrdiff_t>(i);
     V16 v[8];
     if (last <= kLastInFourRows) {
-      load_sparse_blocks(in, quant, last, v);
+      load_sparse_blocks(in, quant, v);
       if (!hn::AllTrue(d16, hn::And(hn::Lt(v[0], above), hn::Gt(v[0], below)))) return false;
       one_sparse_pass<11>(v);
       transpose(v);
