@@ -108,6 +108,22 @@ def run_python(code, *args, timeout=60, **kwargs):
                           capture_output=True, **kwargs)
 
 
+def started_from(module, main):
+    """A program for run_python whose functions and classes are a module's, so that processes that are started anew find
+    them. main: lines that call them"""
+    return f"""
+import multiprocessing, os, sys, tempfile
+
+if __name__ == "__main__":
+    folder = tempfile.mkdtemp()
+    with open(os.path.join(folder, "squares.py"), "w") as file:
+        file.write({module!r})
+    sys.path.insert(0, folder)
+    from squares import *
+    {main.strip()}
+"""
+
+
 @contextlib.contextmanager
 def listings(folder):
     """count(): how often the folder was opened to be listed since the `with`, by any code."""

@@ -15,7 +15,7 @@ from ridgeline import data
 from ridgeline.data import DataLoader
 
 from made_rows import Rows
-from support import jpeg, run_python
+from support import jpeg, run_python, started_from
 from test_worker_processes import children, files, gone
 
 SIDE = 24
@@ -138,6 +138,26 @@ class SampleProcesses(unittest.TestCase):
                 self.assertEqual({e for batch in batches for e in batch["epoch"].tolist()}, {5 if persistent else state["epoch"]})
             self.assertEqual(len(pids[0] | pids[1]) <= 2, bool(persistent))
 
+    def test_what_samples_draw_at_random_is_another_thing_in_every_epoch_and_comes_again(self):
+        def make(index):
+            info = data.get_worker_info()
+            return {**whole(index), "drawn": float(np.random.random()), "seed": info.seed if info else 0}
+
+        def drawn(loader):
+            found = {key: [v for batch in batches for v in batch[key].tolist()] for batches in [list(loader)] for key in ("drawn", "seed")}
+            self.assertEqual(len(set(found["drawn"])), 40)
+            return set(found["drawn"]), set(found["seed"])
+
+        loader = self.loader(make, num_workers=1)
+        epochs = [drawn(loader) for _ in range(3)]
+        fresh = self.loader(make, num_workers=1)
+        fresh.set_epoch(1)
+        self.assertEqual(drawn(fresh), epochs[1])
+        epochs.append(drawn(self.loader(make, num_workers=1, seed=8)))
+        for i, (values, seeds) in enumerate(epochs):
+            for others, other_seeds in epochs[:i]:
+                self.assertEqual((values & others, seeds & other_seeds), (set(), set()))
+
     def test_an_epoch_goes_on_from_its_middle(self):
         whole_epoch = list(self.loader(labelled, shuffle=True))
         loader = self.loader(labelled, shuffle=True)
@@ -188,10 +208,7 @@ class SampleProcesses(unittest.TestCase):
                 DataLoader(directory, 1, transform=CROP, num_workers=2, multiprocessing_context="fork")
 
 
-SPAWNED = """
-import os, sys, tempfile
-
-MODULE = '''
+SPAWNED = started_from("""
 import os
 from ridgeline import data
 from test_sample_processes import CROP, PICTURES
@@ -209,16 +226,7 @@ def run(context):
     assert all(batch["image"].shape == (2, 24, 24, 3) for batch in batches)
     assert not any(os.getpid() in batch["here"] for batch in batches)
     print(sum((batch["square"].tolist() for batch in batches), []), len(loader.dataset) // 3)
-'''
-
-if __name__ == "__main__":
-    folder = tempfile.mkdtemp()
-    with open(os.path.join(folder, "squares.py"), "w") as file:
-        file.write(MODULE)
-    sys.path.insert(0, folder)
-    from squares import run
-    run(sys.argv[1])
-"""
+""", "run(sys.argv[1])")
 
 PARENT = """
 import os, sys, time

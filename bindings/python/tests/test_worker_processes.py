@@ -15,7 +15,7 @@ import ridgeline
 from ridgeline.data import DataLoader
 
 from made_rows import Rows, bad_at
-from support import run_python, threads
+from support import run_python, started_from, threads
 
 
 def children():
@@ -274,10 +274,7 @@ class Processes(unittest.TestCase):
             self.assertEqual(a.tolist(), (-b).tolist())
 
 
-SPAWNED = """
-import multiprocessing, os, sys, tempfile
-
-MODULE = '''
+SPAWNED = started_from("""
 from ridgeline.data import DataLoader
 
 class Squares:
@@ -291,22 +288,15 @@ def run(context, epochs):
     loader = DataLoader(Squares(), 2, num_workers=2, multiprocessing_context=context, output="numpy")
     for _ in range(epochs):
         print(sum((b.tolist() for b in loader), []), flush=True)
-'''
-
-if __name__ == "__main__":
-    folder, context = tempfile.mkdtemp(), sys.argv[1]
-    with open(os.path.join(folder, "squares.py"), "w") as file:
-        file.write(MODULE)
-    sys.path.insert(0, folder)
-    from squares import run
+""", """
     if "child" in sys.argv:
-        child = multiprocessing.get_context(context).Process(target=run, args=(None, 2))
+        child = multiprocessing.get_context(sys.argv[1]).Process(target=run, args=(None, 2))
         child.start()
         child.join()
         print(child.exitcode)
     else:
-        run(context, 1)
-"""
+        run(sys.argv[1], 1)
+""")
 
 PARENT = """
 import os, signal, sys, time

@@ -11,7 +11,8 @@ from ._callables import FileList
 from ._graph import Dataset
 from ._labels import labels_array
 from ._parquet import is_parquet, open_parquet
-from ._samples import Input, is_channels_first, is_stream, map_style_input, of_package
+from ._picture_values import is_channels_first
+from ._samples import Input, is_stream, map_style_input, of_package
 
 
 class _Files:

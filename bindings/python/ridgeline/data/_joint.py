@@ -6,6 +6,8 @@ import copy
 import warnings
 
 from ._follow import moved_in
+from ._picture_values import image_value
+from ._places import places_of_pictures, value_at, with_value
 
 
 class Untransformed:
@@ -33,10 +35,8 @@ class InPython:
         return len(self.behind)
 
     def __getitem__(self, index):
-        from ._samples import _at, _with
-
         sample = self.behind[index]
-        return self._transform(_with(sample, self._place, _as_pil(_at(sample, self._place))))
+        return self._transform(with_value(sample, self._place, _as_pil(value_at(sample, self._place))))
 
 
 def _as_pil(picture):
@@ -45,9 +45,7 @@ def _as_pil(picture):
 
     from PIL import Image
 
-    from ._samples import _image_value
-
-    value = _image_value(picture)
+    value = image_value(picture)
     if isinstance(value, bytes):
         return Image.open(io.BytesIO(value)).convert("RGB")
     return Image.fromarray(value[:, :, 0] if value.shape[2] == 1 else value)
@@ -56,7 +54,7 @@ def _as_pil(picture):
 def prepared(dataset, transform, image, untranslatable):
     """(data set, transform): as given, or with the data set's own joint transforms taken off it for the engine, or with
     the transform put upon a data set that Python computes."""
-    from ._samples import is_stream, places_of_pictures
+    from ._samples import is_stream
     from ._steps import Untranslatable
     from ._torchvision import translate
 
@@ -92,10 +90,8 @@ def prepared(dataset, transform, image, untranslatable):
 
 
 def _kinds_beside(first, places):
-    from ._samples import _with
-
     for place in places:
-        first = _with(first, place, None)
+        first = with_value(first, place, None)
     return {kind for _, kind in moved_in(first)}
 
 
@@ -143,7 +139,7 @@ def _with_files(dataset):
 
 
 def _file(path):
-    """PIL's image of a file that is not read yet, for what asks its size; _samples.py finds the file by its name."""
+    """PIL's image of a file that is not read yet, for what asks its size; _picture_values.py finds the file by its name."""
     from PIL import Image
 
     with Image.open(path) as image:  # its size stays

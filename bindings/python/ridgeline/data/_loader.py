@@ -171,7 +171,7 @@ class DataLoader:
             image, untranslatable = None, None
         dataset = self._samples_of
         processes = None if multiprocessing_context is None else \
-            RowProcesses(num_workers, multiprocessing_context, worker_init_fn, seed or 0, options.torch)
+            RowProcesses(num_workers, multiprocessing_context, worker_init_fn, options.torch)
         source = input_of(dataset, image, label, thread_safe, transform is not None, options,
                           steered_by_boxes(transform), processes)
         self.classes: list[Any] | None = None if source is None else source.classes
@@ -436,7 +436,11 @@ class DataLoader:
             if self._processes is not None:
                 self._processes.forget()
         if self._processes is not None:
-            self._processes.begin()
+            known = {"seed": self._given["seed"] or 0, "epoch": 0, **(state or {})}
+            seed, epoch = known["seed"], known["epoch"]
+            if not self.persistent_workers and self._processes.epoch not in (None, epoch):
+                self.close()
+            self._processes.begin(seed, epoch)
         now: State = self._work.go_to(state)
         self._state = now
         return now

@@ -139,7 +139,7 @@ class Maker:
         while True:
             attempt = self._attempts.get(place, 0)
             if attempt:
-                index = _hash(*epoch, number, place, attempt) % recipe.rows
+                index = mixed(*epoch, number, place, attempt) % recipe.rows
             self._name = f"sample {index!r}" + (" in place of a bad one" if attempt else "")
             self.check()
             try:
@@ -257,14 +257,15 @@ def _entered(turns):
         yield
 
 
-def _hash(*numbers):
+def mixed(*numbers):
+    """64 bits that depend on all of these."""
     packed = b"".join(struct.pack("<Q", number & (2 ** 64 - 1)) for number in numbers)
     return int.from_bytes(hashlib.blake2b(packed, digest_size=8).digest(), "little")
 
 
 def seed_all(*numbers):
     """Seeds Python's, NumPy's and PyTorch's generators of this process by these numbers."""
-    seed = _hash(*numbers)
+    seed = mixed(*numbers)
     random.seed(seed)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed % 2 ** 32)

@@ -19,7 +19,7 @@ import weakref
 
 from .._core import ArgumentError, RunError
 from ._made import reopen_files, seed_all
-from ._shared import Received, Slabs, pack
+from ._shared import Received, Slabs
 from ._worker_info import tell
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ import os
 import queue
 import weakref
 
-from ._made import bad_of
+from ._made import bad_of, mixed
 from ._process import Child, Told, Worker, WorkerEnded, context_of, end_all
 from ._shared import pack
 
@@ -48,9 +48,9 @@ class _RowWorker(Worker):
 class RowProcesses:
     """Rows by worker processes between begin() and close(); without them the thread that asks makes a row itself."""
 
-    def __init__(self, count, context, init, seed, torch):
-        self._given = count, seed
-        self._context, self._init, self._torch = context_of(context), init, torch
+    def __init__(self, count, context, init, torch):
+        self._count, self._context, self._init, self._torch = count, context_of(context), init, torch
+        self.epoch: int | None = None  # that they were started for; None: they do not run
         self._row: Any = None
         self._children: list[Child] = []
         self._free: queue.SimpleQueue = queue.SimpleQueue()
@@ -68,19 +68,19 @@ class RowProcesses:
         return self._reason is not None
 
     def of(self, row):
-        """What stands for a function of rows (_samples.Row) in a graph."""
+        """What stands for a function of rows (_samples._Row) in a graph."""
         self._row = row
         return self
 
-    def begin(self):
-        """Starts the processes, if they do not run."""
-        if self._children or not self.used:
+    def begin(self, seed, epoch):
+        """Starts the processes, if they do not run; what they draw at random is another thing in every epoch."""
+        if self._children:
             return
-        self._reason, self._free = None, queue.SimpleQueue()
-        row, turns = self._row.apart(), self._row.turns
+        self._reason, self._free, self.epoch = None, queue.SimpleQueue(), epoch
+        row, turns, seed = self._row.apart(), self._row.turns, mixed(seed, epoch) >> 2
         try:
-            for number in range(self._given[0]):
-                self._children.append(Child(self._context, _RowWorker, number, self._torch, turns, *self._given, row,
+            for number in range(self._count):
+                self._children.append(Child(self._context, _RowWorker, number, self._torch, turns, self._count, seed, row,
                                             self._init))
         except BaseException:
             end_all(self._children, os.getpid())
@@ -93,7 +93,7 @@ class RowProcesses:
         """Ends the processes; no thread may ask for rows any more."""
         if self._end is not None:
             self._end()
-        self._children = []
+        self._children, self.epoch = [], None
 
     forget = close  # in a child of a fork it ends nothing
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import dataclasses
-import os
 
 from .._core import ArgumentError, Turn
 from . import _joint, _pickled
@@ -14,6 +12,8 @@ from ._collate import schema_of
 from ._follow import BOXES, boxes_of, check_moved, moved_in
 from ._labels import Labels
 from ._leaves import Call, Misfit, Picture, shown
+from ._picture_values import image_value, is_tv_image, lazy_image_value, tv_image
+from ._places import pair_of, places_of_pictures, value_at, with_value
 
 
 TYPE_CHECKING = False
@@ -114,7 +114,7 @@ class _LabelledRow(_Row):
         self._place, self._labels = place, labels
 
     def __call__(self, index):
-        (picture,), target = self._rows.taken(index, lambda sample: _at(sample, self._place))
+        (picture,), target = self._rows.taken(index, lambda sample: value_at(sample, self._place))
         return picture, self._labels.value(target, f"sample {index}: label ({self._place[0]!r})")
 
 
@@ -146,7 +146,7 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None, s
     turns = turns_of(dataset, thread_safe)
     first = sample_at(dataset, 0, turns)
     places = places_of_pictures(first, image, label)
-    pair = _pair_of(first, places, label)
+    pair = pair_of(first, places, label)
     kinds, channels = _kinds_of(first, places)
     kind = type(_users(dataset))
     name = f"{kind.__module__}.{kind.__qualname__}"
@@ -154,7 +154,7 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None, s
     moved = _moved_beside(first, places)
     if pair is not None and not moved:
         other, form = pair
-        labels = None if options.known else Labels.of(_at(first, other), f"sample 0: label ({other[0]!r})")
+        labels = None if options.known else Labels.of(value_at(first, other), f"sample 0: label ({other[0]!r})")
         if labels is not None:
             row = _by(processes, _LabelledRow(rows, other, labels))
             made = FromGenerator(row, [("image", *kinds[0]), labels.column], len(dataset), name=name, thread_safe=True)
@@ -177,20 +177,20 @@ def _by(processes, row):
 def stream_input(window, first, image, label, options, steered=False):
     """The Input of a stream, `window(index)` gives its samples (None: there are no more) and `first` is the first one."""
     places = places_of_pictures(first, image, label)
-    pair = _pair_of(first, places, label)
+    pair = pair_of(first, places, label)
     kinds, channels = _kinds_of(first, places)
     rows = _Rows(None, (), places, kinds)
     if pair is not None and label is not None:
         places = rows.choose(places[0][0], pair[0][0], pair[1])
     rest = Rest(options, places, _moved_beside(first, rows.pictures), steered)
     rest.begin(rows.chosen(first))
-    filler = *rows.read(0, [_at(first, place) for place in rows.pictures]), *rest.boxes(rows.chosen(first))
+    filler = *rows.read(0, [value_at(first, place) for place in rows.pictures]), *rest.boxes(rows.chosen(first))
 
     def row(index):
         sample = window(index)
         if sample is None:
             return (*filler, b"")
-        pictures = rows.read(index, [_at(sample, place) for place in rows.pictures])
+        pictures = rows.read(index, [value_at(sample, place) for place in rows.pictures])
         sample = rows.chosen(sample)
         return (*pictures, *rest.boxes(sample), rest.packed(sample, f"sample {index}"))
 
@@ -201,7 +201,7 @@ def stream_input(window, first, image, label, options, steered=False):
 def _moved_beside(first, places):
     """(place, type) of the tv_tensors that follow the picture of a sample."""
     for place in places:
-        first = _with(first, place, None)
+        first = with_value(first, place, None)
     found = list(moved_in(first))
     check_moved(found, len(places))
     return found
@@ -209,7 +209,7 @@ def _moved_beside(first, places):
 
 def _kinds_of(first, places):
     """(type and shape of each picture, channels of all)."""
-    shown = [_first_image(_at(first, place), place) for place in places]
+    shown = [_first_image(value_at(first, place), place) for place in places]
     channels = {3 if isinstance(value, bytes) else value.shape[2] for value in shown}
     if len(channels) > 1:
         raise ArgumentError("the pictures of a sample must have equally many channels, these have "
@@ -221,7 +221,7 @@ def _kinds_of(first, places):
 
 def _first_image(value, place):
     try:
-        return _image_value(value)
+        return image_value(value)
     except (TypeError, OSError) as error:
         where = f" ({place[0]!r})" if len(place) == 1 else f" {place!r}" if place else ""
         raise ArgumentError(f"sample 0: image{where}: {error}") from None
@@ -238,14 +238,14 @@ class _Rows:
     def taken(self, index, take):
         """([pictures], take(sample)): files are read beside those of other workers."""
         def both(sample):
-            return [_lazy_image_value(self._found(index, sample, place)) for place in self.pictures], take(sample)
+            return [lazy_image_value(self._found(index, sample, place)) for place in self.pictures], take(sample)
 
         pictures, taken = sample_at(self.dataset, index, self.turns, both)
         return self.read(index, pictures), taken
 
     def _found(self, index, sample, place):
         try:
-            return _at(sample, place)
+            return value_at(sample, place)
         except (LookupError, TypeError, AttributeError):
             where = f"({place[0]!r})" if len(place) == 1 else repr(place)
             raise TypeError(f"sample {index}: there is no image {where} in {shown(sample)}, which the first sample has") from None
@@ -254,7 +254,7 @@ class _Rows:
         return [self._picture(index, *one) for one in zip(pictures, self.pictures, self.kinds)]
 
     def _picture(self, index, value, place, kind):
-        value = _image_value(value)
+        value = image_value(value)
         encoded = kind[0] == "bytes"
         if encoded != isinstance(value, bytes):
             where = f"({place[0]!r})" if len(place) == 1 else repr(place)
@@ -327,7 +327,7 @@ class Rest:
 
     def _apart(self, sample):
         for column, place in zip(self.columns, self._places):
-            sample = _with(sample, place, Picture(column))
+            sample = with_value(sample, place, Picture(column))
         return sample
 
     def packed(self, sample, name):
@@ -360,179 +360,12 @@ class Rest:
                 sample = self._followed(sample, geometry[i], f"sample {records[i]}")
             for column, place in zip(self.columns, self._places):
                 picture = pictures[column][i]
-                if geometry is not None and _is_tv_image(_at(sample, place)):
-                    picture = _tv_image(picture)
-                sample = _with(sample, place, picture)
+                if geometry is not None and is_tv_image(value_at(sample, place)):
+                    picture = tv_image(picture)
+                sample = with_value(sample, place, picture)
             yield sample
 
     def _followed(self, sample, geometry, name):
         if self.follow is None:
             return sample
-        return self.follow(sample, geometry, name, lambda given, picture: _with(given, self._places[0], picture))
-
-
-def _is_tv_image(value):
-    return type(value).__name__ == "Image" and type(value).__module__.startswith("torchvision.tv_tensors")
-
-
-def _tv_image(pixels):
-    import torch
-    from torchvision import tv_tensors
-
-    return tv_tensors.Image(torch.as_tensor(pixels))
-
-
-def _at(sample, place):
-    for key in place:
-        sample = getattr(sample, key) if _is_dataclass(sample) else sample[key]
-    return sample
-
-
-def _with(sample, place, value):
-    """The sample with another value at a place; the sample itself stays as it is."""
-    if not place:
-        return value
-    key, inner = place[0], _with(_at(sample, place[:1]), place[1:], value)
-    if isinstance(sample, tuple):
-        parts = list(sample)
-        parts[key] = inner
-        return type(sample)(*parts) if hasattr(sample, "_fields") else tuple(parts)
-    made = copy.copy(sample)
-    if _is_dataclass(sample):
-        object.__setattr__(made, key, inner)
-    else:
-        made[key] = inner
-    return made
-
-
-def _is_dataclass(sample):
-    return dataclasses.is_dataclass(sample) and not isinstance(sample, dict)
-
-
-# ---- where pictures and labels are
-
-
-def places_of_pictures(first, image, label) -> list[tuple[Any, ...]]:
-    if image is not None:
-        places = [place if isinstance(place, tuple) else (place,) for place in
-                  (image if isinstance(image, list) else [image])]
-        for place in places:
-            try:
-                _at(first, place)
-            except (LookupError, TypeError, AttributeError):
-                raise ArgumentError(f"image is {image!r}, {_keys_of(first)}") from None
-        return [_from_zero(first, place) for place in places]
-    if isinstance(first, dict):
-        if "image" in first:
-            return [("image",)]
-        raise ArgumentError(f"name the key of the picture with image=, among {', '.join(map(str, first))}")
-    if isinstance(first, (tuple, list)):
-        if len(first) == 2 and not hasattr(first, "_fields"):
-            if label is not None and _place(first, label, "label") == 0:
-                raise ArgumentError("image and label are both place 0 of the samples: name another with image= or "
-                                    "label=")
-            return [(0,)]
-        raise ArgumentError(f"samples are {type(first).__name__}s of {len(first)}: name the place of the image with "
-                            "image= (several as a list), and of the label with label= if nothing else is wanted")
-    if _is_dataclass(first):
-        names = ", ".join(field.name for field in dataclasses.fields(first))
-        raise ArgumentError(f"samples are {type(first).__name__}: name the field of the image with image=, among {names}")
-    return [()]
-
-
-def _keys_of(first):
-    if isinstance(first, (tuple, list)):
-        return f"samples are tuples of {len(first)} (allowed: 0 to {len(first) - 1})"
-    if isinstance(first, dict):
-        return f"samples have the keys {', '.join(map(str, first))}"
-    return f"samples are {type(first).__name__}"
-
-
-def _from_zero(first, place):
-    if place and isinstance(first, (tuple, list)):
-        return (place[0] % len(first), *place[1:])
-    return place
-
-
-def _place(first, place, name):
-    if isinstance(first, (tuple, list)):
-        if not hasattr(place, "__index__") or not -len(first) <= place < len(first):
-            raise ArgumentError(f"{name} is {place!r}, {_keys_of(first)}")
-        return place % len(first)
-    if place not in first:
-        raise ArgumentError(f"{name} is {place!r}, {_keys_of(first)}")
-    return place
-
-
-def _pair_of(first, places, label):
-    """(place of the label, form), where image and label are all that is delivered."""
-    if type(first) not in (tuple, list, dict) or len(places) != 1 or len(places[0]) != 1:
-        if label is not None:
-            raise ArgumentError("label= names what is delivered beside one image: leave it out, and all of a sample is")
-        return None
-    form = "dict" if type(first) is dict else "tuple"
-    if label is None:
-        if len(first) != 2:
-            return None
-        (label,) = [key for key in (first if form == "dict" else range(2)) if key != places[0][0]]
-    label = _place(first, label, "label")
-    if label == places[0][0]:
-        raise ArgumentError(f"image and label are both place {label} of the samples: name another with image= or label=")
-    return (label,), form
-
-
-# ---- pictures
-
-
-def _lazy_image_value(value):
-    """As _image_value, for files that are given by their path, which are left to be read."""
-    if isinstance(value, dict):  # Hugging Face's images that are not decoded
-        value = value["bytes"] if value.get("bytes") is not None else value["path"]
-    value = getattr(value, "ridgeline_file", value)
-    return value if isinstance(value, (str, os.PathLike)) else _image_value(value)
-
-
-def _image_value(value):
-    """Encoded bytes, or pixels u8 [height, width, channels]."""
-    if isinstance(value, dict) or hasattr(value, "ridgeline_file"):
-        value = _lazy_image_value(value)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value)
-    if isinstance(value, (str, os.PathLike)):
-        with open(value, "rb") as file:
-            return file.read()
-    import numpy as np
-
-    if type(value).__module__.startswith("PIL."):
-        value = _eight_bits(value)
-    pixels = np.asarray(value)
-    if _is_tv_image(value):  # channels first
-        pixels = np.ascontiguousarray(np.moveaxis(pixels, -3, -1))
-    if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3):
-        raise TypeError(
-            f"an image must be bytes, a path, a PIL image or pixels uint8 [height, width, channels], not "
-            f"{type(value).__name__} {pixels.dtype} {list(pixels.shape)}"
-        )
-    if is_channels_first(pixels.shape):
-        raise TypeError(f"pixels are [height, width, channels], and these {type(value).__name__} uint8 "
-                        f"{list(pixels.shape)}: move the channels behind, or make it an Image of tv_tensors")
-    return pixels[:, :, None] if pixels.ndim == 2 else pixels
-
-
-def is_channels_first(shape):
-    """Whether a shape can be none but [channels, height, width]."""
-    return len(shape) == 3 and shape[0] in (1, 3, 4) and shape[2] > 4
-
-
-# Modes of PIL images that become RGB without a loss of what a network is to see: transparency is left out, as the
-# engine does with PNGs. 16-bit and float modes would be clipped.
-_TO_RGB = ("1", "P", "PA", "RGBA", "RGBX", "LA", "CMYK", "YCbCr", "HSV", "LAB")
-
-
-def _eight_bits(image):
-    if image.mode in ("L", "RGB"):
-        return image
-    if image.mode not in _TO_RGB:
-        raise TypeError(f"an image of PIL's mode {image.mode} has no 8 bits a channel: convert it as its values mean "
-                        "(allowed: L, RGB, " + ", ".join(_TO_RGB) + ")")
-    return image.convert("RGB")
+        return self.follow(sample, geometry, name, lambda given, picture: with_value(given, self._places[0], picture))

@@ -214,10 +214,10 @@ class Pool:
                 if not member.connection.poll(0):
                     return came
                 (kind, tag, number), place = member.receive()
-            except (EOFError, OSError, WorkerEnded):
+            except WorkerEnded:
                 if came:
                     return came  # the end is seen the next time
-                raise member.ended() from None
+                raise
             member.waiting.pop((tag, number), None)
             if tag != self.tag and (kind == "failed" or self._schema):
                 member.received.drop(place[0])
