@@ -155,7 +155,7 @@ class PythonCallback : public data::DataCallback {
 
 Held::~Held() {
   if (!Py_IsInitialized()) return;  // the interpreter has already destroyed the objects
-  const nb::gil_scoped_acquire lock;
+  const PythonLock lock;
   Py_DECREF(object_);
 }
 

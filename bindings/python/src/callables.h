@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "python_lock.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/ir/callback.h"
 #include "ridgeline/data/ir/column.h"
@@ -72,7 +73,7 @@ Error error_of(const nb::python_error& e);
 // Runs Python code on any thread.
 template <class F>
 auto with_python(F&& code) {
-  const nb::gil_scoped_acquire lock;
+  const PythonLock lock;
   try {
     return code();
   } catch (const nb::python_error& e) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "python_lock.h"
 #include "ridgeline/core/stop.h"
 
 namespace ridgeline::python {
@@ -25,7 +26,7 @@ void run_interruptibly(const std::function<void()>& work) {
     const nb::gil_scoped_release unlocked;
     while (done.wait_for(kLook) != std::future_status::ready) {
       if (stop) continue;
-      const nb::gil_scoped_acquire locked;
+      const PythonLock locked;
       if (PyErr_CheckSignals() == 0) continue;
       raised.emplace();  // moves the exception out of the interpreter
       stop = true;

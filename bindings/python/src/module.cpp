@@ -58,6 +58,7 @@ void raise(const std::exception_ptr& thrown, void* payload) {
 
 NB_MODULE(_core, m) {
   using namespace ridgeline::python;
+  make_forks_wait();
   nb::set_leak_warnings(false);  // objects that are alive at shutdown are not leaks
   m.attr("__version__") = RIDGELINE_VERSION;
   const nb::object error =

@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import tempfile
+import threading
 import time
 import unittest
 
@@ -43,6 +44,18 @@ def same(one, other):
     if isinstance(one, (list, tuple)):
         return len(one) == len(other) and all(map(same, one, other))
     return np.array_equal(one, other)
+
+
+def exit_code(pid, seconds=60):
+    """Of a child; None, and it is killed, where it does not end."""
+    for _ in range(seconds * 1000):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.001)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return None
 
 
 class SampleProcesses(unittest.TestCase):
@@ -192,6 +205,27 @@ class SampleProcesses(unittest.TestCase):
             pids = [int(pid) for pid in done.stdout.split()]
             self.assertEqual(len(pids), 2, done.stderr)
             self.assertTrue(gone(pids))
+
+    def test_a_fork_waits_for_no_thread_that_calls_python(self):
+        loader = self.loader(labelled, count=1 << 20, multiprocessing_context=None)  # the engine's threads make samples
+        ended = threading.Event()
+
+        def consume():
+            for _ in loader:
+                if ended.is_set():
+                    return
+
+        thread = threading.Thread(target=consume)
+        thread.start()
+        try:
+            for number in range(300):
+                pid = os.fork()
+                if pid == 0:
+                    os._exit(7)
+                self.assertEqual(exit_code(pid), 7, f"fork {number} hangs")
+        finally:
+            ended.set()
+            thread.join()
 
     def test_what_cannot_be_is_refused(self):
         with self.assertRaisesRegex(ridgeline.ArgumentError, "multiprocessing_context is not supported: with num_workers=0"):

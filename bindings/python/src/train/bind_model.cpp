@@ -183,7 +183,7 @@ class PythonMetric : public train::Metric {
  public:
   explicit PythonMetric(nb::object object) : Metric(0), object_(std::move(object)) {}
   void update(const train::MetricBatch& batch) override {
-    const nb::gil_scoped_acquire locked;
+    const PythonLock locked;
     const auto arrays = [](const auto& tensors) {
       nb::dict all;
       for (const auto& [name, tensor] : tensors) all[name.c_str()] = to_numpy(tensor.clone());
@@ -264,7 +264,7 @@ nb::dict load(PyModel& model, nb::handle from, const std::vector<std::string>& e
   }
   const nb::gil_scoped_release unlocked;
   const WeightMatch match = model.load(stored, {.where = where, .exclude = exclude, .complete = complete});
-  const nb::gil_scoped_acquire locked;
+  const PythonLock locked;
   return match_to_python(match);
 }
 

@@ -53,7 +53,7 @@ PythonCallback::PythonCallback(nb::handle object, nb::handle view)
 
 std::int64_t PythonCallback::next_stop(std::int64_t step) const {
   if (next_stop_ == nullptr) return train::next_multiple(step, every_);
-  const nb::gil_scoped_acquire locked;
+  const PythonLock locked;
   const nb::object stop = next_stop_->get()(step);
   if (stop.is_none()) return kNever;
   std::int64_t value = 0;
@@ -74,7 +74,7 @@ void PythonCallback::step_end(train::RunContext& context) {
 
 void PythonCallback::call(Hook hook, train::RunContext& context) {
   if (hooks_[hook] == nullptr) return;
-  const nb::gil_scoped_acquire locked;
+  const PythonLock locked;
   const struct Shown {
     PyRunView& view;
     train::RunContext* outer;

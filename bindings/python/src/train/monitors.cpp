@@ -19,7 +19,7 @@ namespace nb = nanobind;
 // Passes lines to a Python function, with the GIL.
 train::LineSink sink_of(nb::object print) {
   return [held = std::make_shared<Held>(std::move(print))](const std::string& line) {
-    const nb::gil_scoped_acquire locked;
+    const PythonLock locked;
     held->get()(to_python(line));
   };
 }

@@ -81,7 +81,7 @@ Value outputs_of(nn::ModelContext& context, const PyNet& net, const BatchForm& f
   std::vector<Value> inputs;
   for (const BatchForm::Input& input : form.inputs) inputs.push_back(context.builder.input(input.name, input.type));
   if (net.model != nullptr) return outputs_of_model(context, net, inputs.front());
-  const nb::gil_scoped_acquire locked;
+  const PythonLock locked;
   BuildScope scope(context);
   nb::list arguments;
   for (const Value& input : inputs) arguments.append(nb::cast(input));
@@ -95,7 +95,7 @@ Value outputs_of(nn::ModelContext& context, const PyNet& net, const BatchForm& f
 
 // The loss that a Python function returns, f32[] or f32[N].
 Value loss_of_function(nn::ModelContext& context, const PyLoss& loss, Value outputs, Value labels, std::int64_t rows) {
-  const nb::gil_scoped_acquire locked;
+  const PythonLock locked;
   BuildScope scope(context);
   const nb::object result = loss.function->get()(nb::cast(outputs), labels.defined() ? nb::cast(labels) : nb::none());
   scope.calls().finish();

@@ -48,7 +48,7 @@ std::string text_of_error(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const nb::python_error& e) {
-    const nb::gil_scoped_acquire locked;
+    const PythonLock locked;
     return error_of(e).what();
   } catch (const std::exception& e) {
     return e.what();

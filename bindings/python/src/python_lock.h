@@ -1,0 +1,27 @@
+// The interpreter's lock, for any thread, where processes may be forked meanwhile.
+//
+// A thread that Python does not know gets a state of its own, which the interpreter writes into its list of threads
+// under a mutex, before it holds the interpreter's lock. If a fork fell into that moment, the child would wait for the
+// mutex forever in os.fork(). So a fork waits for it here; nanobind's and Python's own way (PyGILState_Ensure) does
+// not.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace ridgeline::python {
+
+class PythonLock {
+ public:
+  PythonLock();
+  ~PythonLock() { PyGILState_Release(before_); }
+  PythonLock(const PythonLock&) = delete;
+  PythonLock& operator=(const PythonLock&) = delete;
+
+ private:
+  PyGILState_STATE before_;
+};
+
+// When the module is loaded.
+void make_forks_wait();
+
+}  // namespace ridgeline::python
