@@ -96,13 +96,14 @@ class Joint:
 
         self.files = sorted(map(str, pathlib.Path(directory).glob("*/*")))
         self.kind, self.transform, self.encoded = kind, transform, encoded
-        self.masks = pathlib.Path(directory).parent / "masks"
         sizes = {}  # sizes of the linked photos
         for file in map(os.path.realpath, self.files):
             if file not in sizes:
                 with Image.open(file) as image:
                     sizes[file] = image.size
         self.sizes = [sizes[os.path.realpath(file)] for file in self.files]
+        masks = pathlib.Path(directory).parent / "masks"
+        self.masks = [str(masks / pathlib.Path(os.path.realpath(file)).with_suffix(".png").name) for file in self.files]
 
     def __len__(self):
         return len(self.files)
@@ -118,7 +119,7 @@ class Joint:
             target = {"boxes": tv_tensors.BoundingBoxes(corners.reshape(8, 4), format="XYXY", canvas_size=(height, width)),
                       "labels": torch.arange(8)}
         else:
-            mask = Image.open(self.masks / pathlib.Path(os.path.realpath(self.files[i])).with_suffix(".png").name)
+            mask = mask_by_engine(self.masks[i]) if self.encoded else Image.open(self.masks[i])
             target = tv_tensors.Mask(mask)
         if self.encoded:
             with open(self.files[i], "rb") as file:
@@ -126,6 +127,13 @@ class Joint:
         with Image.open(self.files[i]) as image:
             sample = image.convert("RGB"), target
         return self.transform(*sample)
+
+
+def mask_by_engine(file):
+    import torch
+    from ridgeline.data import read_mask
+
+    return torch.from_numpy(read_mask(file))[None]
 
 
 def joint_transform(kind):

@@ -1,4 +1,8 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cstring>
 
 #include "png_samples.h"
 #include "ridgeline/core/error.h"
@@ -54,6 +58,65 @@ TEST(Png, PixelsAreTheSameHoweverTheirStreamIsCutIntoChunks) {
     auto longer = bytes_of(cut);
     longer.resize(longer.size() - 16);  // nothing after the pixels
     EXPECT_EQ(decode_png(longer), image) << each;
+  }
+}
+
+// A colour for every number a pixel may have, so that decode_png tells the number: grey of its upper 8 bits.
+void name_colours(test::PngSample& png, int depth) {
+  std::string colours;
+  for (int i = 0; i < 1 << depth; ++i) colours += std::string(3, static_cast<char>(i));
+  for (test::PngChunk& chunk : png.chunks)
+    if (chunk.name == "PLTE") chunk.data = colours;
+}
+
+TEST(Png, ValuesAreWhatTheFileHasForColours) {
+  SampleRandom random(philox_key(3, "values"), 0, 0);
+  int compared = 0, refused = 0;
+  for (int kind = 0; kind < test::png_kinds(); ++kind) {
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      test::PngSample png = test::make_png(kind, random);
+      const int depth = png.chunks[0].data[8], type = png.chunks[0].data[9];
+      if (type == 3) name_colours(png, depth);
+      const std::vector<std::uint8_t> bytes = bytes_of(png);
+      if (type == 2 || type == 4 || type == 6) {
+        EXPECT_EQ(ridgeline::error_of([&] { decode_png_values(bytes); }),
+                  "[png] " + std::to_string(type == 2 ? 3 : type - 2) +
+                      " values a pixel, a mask has one (allowed: grey, palette)");
+        ++refused;
+        continue;
+      }
+      const Image image = decode_png(bytes);
+      const PngValues values = decode_png_values(bytes);
+      ASSERT_EQ((Size{values.height, values.width}), (Size{image.height(), image.width()}));
+      ASSERT_EQ(values.bytes, depth == 16 ? 2 : 1);
+      const int scale = type == 0 && depth < 8 ? 255 / ((1 << depth) - 1) : 1;
+      for (std::size_t i = 0; i < image.byte_size() / 3; ++i) {
+        std::uint16_t wide = values.memory[i];
+        if (depth == 16) std::memcpy(&wide, values.memory.data() + 2 * i, 2);
+        ASSERT_EQ((depth == 16 ? wide >> 8 : wide) * scale, image.data()[3 * i]) << kind << " " << i;
+      }
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 20 * 18);
+  EXPECT_EQ(refused, 20 * 12);
+}
+
+TEST(Png, ValuesOfRowsThatAreMissingAreAnError) {
+  SampleRandom random(philox_key(4, "rows"), 0, 0);
+  for (int kind = 0; kind < test::png_kinds(); ++kind) {
+    test::PngSample png = test::make_png(kind, random);
+    const int type = png.chunks[0].data[9];
+    if (type != 0 && type != 3) continue;
+    std::string stream(::compressBound(0), '\0');  // of no rows at all
+    uLongf size = stream.size();
+    ::compress(reinterpret_cast<Bytef*>(stream.data()), &size, nullptr, 0);
+    test::PngSample empty;
+    for (const test::PngChunk& chunk : png.chunks)
+      if (chunk.name == "IHDR" || chunk.name == "PLTE") empty.chunks.push_back(chunk);
+    empty.chunks.push_back({"IDAT", stream.substr(0, size)});
+    empty.chunks.push_back({"IEND", ""});
+    EXPECT_THAT(ridgeline::error_of([&] { decode_png_values(bytes_of(empty)); }), testing::StartsWith("[png] "));
   }
 }
 

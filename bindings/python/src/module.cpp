@@ -86,6 +86,7 @@ NB_MODULE(_core, m) {
   bind_dataset(m);
   bind_found(m);
   bind_iterator(m);
+  bind_mask(m);
   bind_graph_values(m);
   bind_functions(m);
   bind_layers(m);

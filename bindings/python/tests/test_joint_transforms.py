@@ -332,7 +332,10 @@ class OwnTransforms(unittest.TestCase):
             names.append(f"photo{i}")
             with open(f"{root}/JPEGImages/{names[-1]}.jpg", "wb") as file:
                 file.write(picture(rng, 50, 60 + i))
-            Image.fromarray(rng.integers(0, 21, (50, 60 + i), dtype=np.uint8)).save(f"{root}/SegmentationClass/{names[-1]}.png")
+            mask = Image.fromarray(rng.integers(0, 21, (50, 60 + i), dtype=np.uint8))
+            if i % 2:  # as VOC has them
+                mask.putpalette(rng.bytes(768))
+            mask.save(f"{root}/SegmentationClass/{names[-1]}.png")
             with open(f"{root}/Annotations/{names[-1]}.xml", "w") as file:
                 file.write(f"<annotation><size><width>{60 + i}</width><height>50</height></size><object><name>dog</name>"
                            f"<bndbox><xmin>{5 + i}</xmin><ymin>7</ymin><xmax>40</xmax><ymax>44</ymax></bndbox></object>"

@@ -92,8 +92,16 @@ class Rows {
     }
   }
 
-  // What is missing after a complete row stays unchanged.
-  void unpack(const PngUnpacker& unpacker, const PngHeader& header, Image& image) {
+  // Whether the stream gave all of them.
+  bool complete() const {
+    std::size_t rows = 0;
+    for (const Part& part : parts_) rows += part.rows;
+    return read_ == rows;
+  }
+
+  // Calls put(row, its pixels, y, x of the first pixel, distance of pixels) for all that were read.
+  template <class Put>
+  void unpack(const PngHeader& header, const Put& put) {
     const int pixel_bytes = std::max(1, png_pixel_bits(header) / 8);
     const std::vector<std::uint8_t> zeros(png_row_bytes(header, header.width));
     std::uint8_t* row = memory_.get();
@@ -105,8 +113,7 @@ class Rows {
         if (!undo_png_filter(row[0], {row + 1, part.bytes}, before, pixel_bytes))
           throw Error("[png] damaged pixels: unknown filter " + std::to_string(row[0]) + " in row " +
                       std::to_string(y));
-        unpacker.unpack(row + 1, part.width, image.row(static_cast<int>(y)) + 3 * std::size_t{part.pass.left},
-                        static_cast<int>(part.pass.column_step));
+        put(row + 1, part.width, y, part.pass.left, static_cast<int>(part.pass.column_step));
         before = {row + 1, part.bytes};
       }
     }
@@ -149,11 +156,7 @@ class Rows {
   std::size_t read_ = 0;  // rows
 };
 
-}  // namespace
-
-Image decode_png(std::span<const std::uint8_t> bytes, const DecodeLimits& limits) {
-  PngChunks chunks(bytes);
-  const PngHeader& header = chunks.header();
+void check_size(const PngHeader& header, std::span<const std::uint8_t> bytes, const DecodeLimits& limits) {
   if (static_cast<std::int64_t>(header.width) * header.height > limits.max_pixels) {
     throw Error("[png] " + std::to_string(header.height) + "x" + std::to_string(header.width) +
                 " pixels are more than the limit of " + std::to_string(limits.max_pixels));
@@ -163,6 +166,14 @@ Image decode_png(std::span<const std::uint8_t> bytes, const DecodeLimits& limits
     throw Error("[png] premature end of PNG file: its " + std::to_string(bytes.size()) + " bytes cannot hold " +
                 std::to_string(wanted) + " bytes of pixels");
   }
+}
+
+}  // namespace
+
+Image decode_png(std::span<const std::uint8_t> bytes, const DecodeLimits& limits) {
+  PngChunks chunks(bytes);
+  const PngHeader& header = chunks.header();
+  check_size(header, bytes, limits);
   Image image(static_cast<int>(header.height), static_cast<int>(header.width), 3);
   const PngUnpacker unpacker(header);
   const std::uint8_t* missing = unpacker.missing();
@@ -171,9 +182,32 @@ Image decode_png(std::span<const std::uint8_t> bytes, const DecodeLimits& limits
   }
   Rows rows(header);
   rows.read(chunks, bytes.size());
-  rows.unpack(unpacker, header, image);
+  // What is missing after a complete row keeps its colour.
+  rows.unpack(header, [&](const std::uint8_t* row, std::uint32_t width, std::uint32_t y, std::uint32_t x, int step) {
+    unpacker.unpack(row, width, image.row(static_cast<int>(y)) + 3 * std::size_t{x}, step);
+  });
   chunks.finish();
   return image;
+}
+
+PngValues decode_png_values(std::span<const std::uint8_t> bytes, const DecodeLimits& limits) {
+  PngChunks chunks(bytes);
+  const PngHeader& header = chunks.header();
+  if (png_pixel_bits(header) != header.depth)
+    throw Error("[png] " + std::to_string(png_pixel_bits(header) / header.depth) +
+                " values a pixel, a mask has one (allowed: grey, palette)");
+  check_size(header, bytes, limits);
+  PngValues values{static_cast<int>(header.height), static_cast<int>(header.width), header.depth == 16 ? 2 : 1, {}};
+  const std::size_t each = static_cast<std::size_t>(values.bytes), row_bytes = header.width * each;
+  values.memory.resize(row_bytes * header.height);
+  Rows rows(header);
+  rows.read(chunks, bytes.size());
+  if (!rows.complete()) throw Error("[png] premature end of PNG file: rows are missing");
+  rows.unpack(header, [&](const std::uint8_t* row, std::uint32_t width, std::uint32_t y, std::uint32_t x, int step) {
+    unpack_png_values(header, row, width, values.memory.data() + y * row_bytes + x * each, step);
+  });
+  chunks.finish();
+  return values;
 }
 
 }  // namespace ridgeline::image

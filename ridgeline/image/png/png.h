@@ -17,6 +17,17 @@ namespace ridgeline::image {
 
 Image decode_png(std::span<const std::uint8_t> bytes, const DecodeLimits& limits = {});
 
+// Whole numbers of a pixel each, as a PNG stores them: grey is not scaled, indices of a palette are not looked up.
+struct PngValues {
+  int height = 0, width = 0;
+  int bytes = 1;                     // of a value: 2, in this machine's order, where the file has 16 bits
+  std::vector<std::uint8_t> memory;  // rows without gaps
+};
+
+// The classes or objects that a mask has for values. Errors are those of decode_png, and that the file has several
+// values a pixel (RGB, alpha), or lacks rows.
+PngValues decode_png_values(std::span<const std::uint8_t> bytes, const DecodeLimits& limits = {});
+
 // An 8-bit PNG of 1 (grey) or 3 (RGB) channels. For reports and tests.
 std::vector<std::uint8_t> encode_png(const ImageView& image);
 

@@ -17,6 +17,12 @@ int samples_of(int type) {
   }
 }
 
+// A sample of at most 8 bits.
+int sample_at(const std::uint8_t* row, std::uint32_t x, int depth) {
+  const std::size_t bit = static_cast<std::size_t>(x) * static_cast<std::size_t>(depth);
+  return (row[bit / 8] >> (8 - depth - static_cast<int>(bit % 8))) & ((1 << depth) - 1);
+}
+
 // A pixel's bytes, computed in parallel.
 using Lanes = std::int16_t __attribute__((vector_size(16)));
 using ByteLanes = std::uint8_t __attribute__((vector_size(8)));
@@ -154,12 +160,8 @@ void PngUnpacker::unpack(const std::uint8_t* row, std::uint32_t width, std::uint
   const std::ptrdiff_t apart = static_cast<std::ptrdiff_t>(3) * step;
   const bool wide = header_.depth == 16;
   if (samples_of(header_.type) == 1 && !wide) {
-    const int depth = header_.depth, mask = (1 << depth) - 1;
-    for (std::uint32_t x = 0; x < width; ++x, rgb += apart) {
-      const std::size_t bit = static_cast<std::size_t>(x) * static_cast<std::size_t>(depth);
-      const int sample = (row[bit / 8] >> (8 - depth - static_cast<int>(bit % 8))) & mask;
-      std::memcpy(rgb, colours_ + static_cast<std::ptrdiff_t>(3) * sample, 3);
-    }
+    for (std::uint32_t x = 0; x < width; ++x, rgb += apart)
+      std::memcpy(rgb, colours_ + static_cast<std::ptrdiff_t>(3) * sample_at(row, x, header_.depth), 3);
     return;
   }
   if (header_.type == 2 && !wide && step == 1) {
@@ -172,6 +174,23 @@ void PngUnpacker::unpack(const std::uint8_t* row, std::uint32_t width, std::uint
       std::memset(rgb, row[0], 3);
     } else {
       for (std::ptrdiff_t c = 0; c < 3; ++c) rgb[c] = row[c * sample];
+    }
+  }
+}
+
+void unpack_png_values(const PngHeader& header, const std::uint8_t* row, std::uint32_t width, std::uint8_t* values,
+                       int step) {
+  if (header.depth == 8 && step == 1) {
+    std::memcpy(values, row, width);
+    return;
+  }
+  for (std::uint32_t x = 0; x < width; ++x) {
+    const std::ptrdiff_t to = static_cast<std::ptrdiff_t>(x) * step;
+    if (header.depth == 16) {
+      const auto value = static_cast<std::uint16_t>(row[2 * std::size_t{x}] << 8 | row[2 * std::size_t{x} + 1]);
+      std::memcpy(values + 2 * to, &value, sizeof value);
+    } else {
+      values[to] = static_cast<std::uint8_t>(sample_at(row, x, header.depth));
     }
   }
 }

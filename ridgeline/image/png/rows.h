@@ -1,6 +1,7 @@
 // ridgeline/image/png/rows.h
 //
-// Rows of PNG pixels: the predictions are undone, and samples of every depth become RGB. Private to this folder.
+// Rows of PNG pixels: the predictions are undone, and samples of every depth become RGB or numbers. Private to this
+// folder.
 // (PNG specification, 3rd edition, sections 7, 9 and 13.)
 #pragma once
 
@@ -32,5 +33,9 @@ class PngUnpacker {
   PngHeader header_;
   std::uint8_t colours_[3 * 256];  // the colour of each sample, if samples have at most 8 bits and there is one a pixel
 };
+
+// `width` pixels of one sample each to numbers, `step` numbers apart: bytes, or 16 bits where the file has them.
+void unpack_png_values(const PngHeader& header, const std::uint8_t* row, std::uint32_t width, std::uint8_t* values,
+                       int step = 1);
 
 }  // namespace ridgeline::image

@@ -136,6 +136,16 @@ def found_data(dir: str | os.PathLike[str]) -> dict[str, Any]:
     return _core.found_data(dir)
 
 
+def read_mask(file: str | os.PathLike[str] | bytes) -> Any:
+    """The numbers of a segmentation's mask, a PNG: an array u8 [height, width], or u16 where the file has 16 bits.
+
+    file: its path, or its bytes
+    Numbers are as the file has them: grey is not scaled, indices of a palette are not looked up. Decodes as the engine
+    does, beside other threads of Python. A file with several values a pixel, a damaged or incomplete one is a RunError.
+    """
+    return _core.read_mask(file)
+
+
 _LATER = {"DataLoader": "_loader", "FromParquet": "_parquet", "from_torchvision": "_torchvision",
           "Translation": "_torchvision", "get_worker_info": "_worker_info"}
 
@@ -144,7 +154,7 @@ __all__ = sorted(
      "FromStream", "Function", "InternalError", "Iterator", "NormalizeWith", "RandomBrightness", "RandomColorAdjust",
      "RandomContrast", "RandomCropWithPadding", "RandomHue", "RandomSaturation", "Replayer", "RunError", "Sample",
      "Sampler", "Transform", "UnreachableError", "compare", "concat", "found_data", "is_in", "is_not_in", "kForever", "kUnknown", "mix", "passes",
-     "passes_page", "reference_page", "replay", "zip"])
+     "passes_page", "read_mask", "reference_page", "replay", "zip"])
 
 
 def __getattr__(name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 
+from .. import _core
 from ._follow import moved_in
 from ._picture_values import image_value
 from ._places import places_of_pictures, value_at, with_value
@@ -128,14 +129,23 @@ def _with_files(dataset):
         unread._load_image = lambda id: _file(f"{dataset.root}/{dataset.coco.loadImgs(id)[0]['file_name']}")
         return unread.__getitem__
     if kind.__getitem__ is datasets.VOCSegmentation.__getitem__:
-        from PIL import Image
-
-        return lambda i: (_file(dataset.images[i]), Image.open(dataset.masks[i]))
+        return lambda i: (_file(dataset.images[i]), _mask(dataset.masks[i]))
     if kind.__getitem__ is datasets.VOCDetection.__getitem__:
         from xml.etree.ElementTree import parse
 
         return lambda i: (_file(dataset.images[i]), dataset.parse_voc_xml(parse(dataset.annotations[i]).getroot()))
     return dataset.__getitem__
+
+
+def _mask(path):
+    """PIL's image of a mask's numbers; a file that is no PNG of bytes, as PIL opens it."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        plain = image.format == "PNG" and (image.mode == "P" or image.mode == "L" and image.tile[0][3] == "L")
+    if not plain:
+        return Image.open(path)
+    return Image.fromarray(_core.read_mask(path))
 
 
 def _file(path):
