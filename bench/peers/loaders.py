@@ -122,8 +122,7 @@ class Joint:
             mask = mask_by_engine(self.masks[i]) if self.encoded else Image.open(self.masks[i])
             target = tv_tensors.Mask(mask)
         if self.encoded:
-            with open(self.files[i], "rb") as file:
-                return file.read(), target
+            return self.files[i], target
         with Image.open(self.files[i]) as image:
             sample = image.convert("RGB"), target
         return self.transform(*sample)

@@ -43,8 +43,8 @@ data::Schema columns_from_python(nb::handle columns);
 void set_iterator_options(data::IteratorOptions& options, nb::handle given);
 
 void bind_dataset(nb::module_& m);
+void bind_files(nb::module_& m);
 void bind_found(nb::module_& m);
 void bind_iterator(nb::module_& m);
-void bind_mask(nb::module_& m);
 
 }  // namespace ridgeline::python

@@ -84,9 +84,9 @@ NB_MODULE(_core, m) {
                        .ptr();
   nb::register_exception_translator(&raise, &types);
   bind_dataset(m);
+  bind_files(m);
   bind_found(m);
   bind_iterator(m);
-  bind_mask(m);
   bind_graph_values(m);
   bind_functions(m);
   bind_layers(m);

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from .. import _core
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._types import *  # noqa: F403
@@ -24,8 +26,10 @@ def image_value(value):
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, (str, os.PathLike)):
-        with open(value, "rb") as file:
-            return file.read()
+        try:
+            return _core.file_content(value)
+        except _core.RunError as error:
+            raise OSError(str(error)) from None
     import numpy as np
 
     if type(value).__module__.startswith("PIL."):

@@ -1,4 +1,4 @@
-// Masks of a segmentation: the numbers that a PNG holds.
+// Files for rows that Python makes: their bytes, and the numbers of a mask. Other threads of Python run meanwhile.
 #include <nanobind/ndarray.h>
 
 #include <memory>
@@ -47,8 +47,22 @@ nb::object read_mask(nb::object file) {
   return values->bytes == 2 ? array_of<std::uint16_t>(std::move(values)) : array_of<std::uint8_t>(std::move(values));
 }
 
+// Python's own open() and read() give up the interpreter's lock several times, and wait for it again.
+nb::bytes file_content(nb::object file) {
+  const std::string path = text_of(file);
+  std::string content;
+  {
+    const nb::gil_scoped_release unlocked;
+    read_file_into(path, content);
+  }
+  return nb::bytes(content.data(), content.size());
+}
+
 }  // namespace
 
-void bind_mask(nb::module_& m) { m.def("read_mask", &read_mask); }
+void bind_files(nb::module_& m) {
+  m.def("read_mask", &read_mask);
+  m.def("file_content", &file_content);
+}
 
 }  // namespace ridgeline::python
