@@ -142,7 +142,8 @@ def _mask(path):
     from PIL import Image
 
     with Image.open(path) as image:
-        plain = image.format == "PNG" and (image.mode == "P" or image.mode == "L" and image.tile[0][3] == "L")
+        tiles = getattr(image, "tile")  # of grey of fewer bits, which PIL scales, it says so
+        plain = image.format == "PNG" and (image.mode == "P" or image.mode == "L" and tiles[0][3] == "L")
     if not plain:
         return Image.open(path)
     return Image.fromarray(_core.read_mask(path))
