@@ -20,13 +20,14 @@ leave_out() {  # leave_out FOLDER REASON TEST...
 
 if [[ ! -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ]]; then
   why="they start a program of the build, which this system cannot do: no binfmt_misc for aarch64"
-  leave_out data "$why" 'ExamplePrograms.*'
+  leave_out data "$why" 'ExamplePrograms.*' Runtime.WorkersThatCannotBeStarted*
   leave_out compile "$why" 'ComputeTeam.AStepEndsWhere*'
   leave_out infer "$why" CInfer.TheExampleNamesWhatItSees
   leave_out device "$why" 'IsaDeathTest.*'
 fi
 leave_out core "qemu does not limit the addresses of the program that it runs" \
   LaneThreads.WhereTheSystemHasNoMoreThreadsThatIsAnError Memory.IsNoMoreThanTheProcessMayTake
+leave_out data "qemu keeps memory of its own for every thread that was" Faults.AThousandStartsAndStops*
 leave_out image "thousands of damaged files or millions of colours, an hour under qemu" 'FuzzCorpora.*' 'Colour.HueOfAll*'
 leave_out image "libjpeg's vector code rounds the coefficients of damaged files in each architecture's own way" \
   'JpegAhead.DamagedLargeFiles*' 'JpegFast.DamagedFiles*'
