@@ -6,5 +6,6 @@
 #pragma once
 
 #if defined(__x86_64__)
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+// Also without what newer Highways have above AVX3_DL (Zen 4, Sapphire Rapids): lower bits are better targets.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | (HWY_AVX3_DL - 1))
 #endif
