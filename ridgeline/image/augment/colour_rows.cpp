@@ -136,7 +136,7 @@ void sharpen_values(float factor, const std::uint8_t* above, const std::uint8_t*
 // floats, and a sixth of a float a twelfth: so the correction rounds as a division does, from any first guess of 11
 // good bits, and processors may guess differently. A division of a vector of AVX-512 takes 16 cycles, this five.
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3  // they fuse
+#if HWY_TARGET <= HWY_AVX2  // they fuse
 
 template <class V>
 HWY_INLINE V whole_quotient(V a, V b) {
