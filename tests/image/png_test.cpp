@@ -120,6 +120,23 @@ TEST(Png, ValuesOfRowsThatAreMissingAreAnError) {
   }
 }
 
+TEST(Png, ValuesOfAStreamThatEndsBehindARowAreAnErrorWhereAPictureIsBlack) {
+  std::string rows, stream(200, '\0');
+  for (int y = 0; y < 6; ++y) rows += '\0' + std::string(8, static_cast<char>(y + 1));
+  test::PngSample png;
+  png.chunks = {{"IHDR", std::string("\0\0\0\x08\0\0\0\x06\x08\0\0\0\0", 13)}, {"IDAT", ""}, {"IEND", ""}};
+  for (const std::size_t kept : {6, 5, 1}) {
+    uLongf size = stream.size();
+    ASSERT_EQ(::compress(reinterpret_cast<Bytef*>(stream.data()), &size, reinterpret_cast<const Bytef*>(rows.data()),
+                         static_cast<uLong>(9 * kept)),
+              Z_OK);
+    png.chunks[1].data = stream.substr(0, size);
+    EXPECT_EQ(decode_png(bytes_of(png)).row(static_cast<int>(kept) - 1)[0], kept);
+    EXPECT_EQ(ridgeline::error_of([&] { decode_png_values(bytes_of(png)); }),
+              kept == 6 ? "" : "[png] premature end of PNG file: rows are missing");
+  }
+}
+
 TEST(Png, ATruncatedFileIsAnError) {
   const auto bytes = encode_png(detailed_image(30, 40, 3));
   for (std::size_t keep = 8; keep < bytes.size() - 40; keep += 1 + keep / 6) {

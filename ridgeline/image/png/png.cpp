@@ -74,6 +74,7 @@ class Rows {
       const std::size_t bytes = png_row_bytes(header, width);
       parts_.push_back({pass, width, rows, bytes});
       size_ += rows * (1 + bytes);
+      rows_ += rows;
     }
     memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(size_);
   }
@@ -93,11 +94,7 @@ class Rows {
   }
 
   // Whether the stream gave all of them.
-  bool complete() const {
-    std::size_t rows = 0;
-    for (const Part& part : parts_) rows += part.rows;
-    return read_ == rows;
-  }
+  bool complete() const { return read_ == rows_; }
 
   // Calls put(row, its pixels, y, x of the first pixel, distance of pixels) for all that were read.
   template <class Put>
@@ -146,14 +143,15 @@ class Rows {
     // Whether the last chunk may be cut short depends on how much of it zlib asks for to fill the last row.
     if (behind.cut_short()) return false;
     chunks = behind;
-    for (const Part& part : parts_) read_ += part.rows;
+    read_ = rows_;
     return true;
   }
 
   std::vector<Part> parts_;
   std::size_t size_ = 0;
   std::unique_ptr<std::uint8_t[]> memory_;
-  std::size_t read_ = 0;  // rows
+  std::size_t rows_ = 0;
+  std::size_t read_ = 0;  // of the rows
 };
 
 void check_size(const PngHeader& header, std::span<const std::uint8_t> bytes, const DecodeLimits& limits) {

@@ -1,8 +1,7 @@
 // ridgeline/image/png/rows.h
 //
-// Rows of PNG pixels: the predictions are undone, and samples of every depth become RGB or numbers. Private to this
-// folder.
-// (PNG specification, 3rd edition, sections 7, 9 and 13.)
+// Rows of PNG pixels: the predictions are undone, and samples of every depth become RGB or numbers (PNG specification,
+// 3rd edition, sections 7, 9 and 13). Private to this folder.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +35,6 @@ class PngUnpacker {
 
 // `width` pixels of one sample each to numbers, `step` numbers apart: bytes, or 16 bits where the file has them.
 void unpack_png_values(const PngHeader& header, const std::uint8_t* row, std::uint32_t width, std::uint8_t* values,
-                       int step = 1);
+                       int step);
 
 }  // namespace ridgeline::image
