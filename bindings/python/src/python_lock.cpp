@@ -1,8 +1,8 @@
 #include "python_lock.h"
 
-#include <pthread.h>
-
 #include <mutex>
+
+namespace nb = nanobind;
 
 namespace ridgeline::python {
 
@@ -33,8 +33,12 @@ PythonLock::PythonLock() {
 
 void make_forks_wait() {
   interpreter = PyInterpreterState_Get();
-  ::pthread_atfork([] { adding_threads().lock(); }, [] { adding_threads().unlock(); },
-                   [] { adding_threads().unlock(); });
+  // Python's own hooks: it calls them before it takes its mutex for a fork (from 3.13 on), pthread_atfork's behind that,
+  // where they would wait for a thread that waits for Python's mutex.
+  nb::module_::import_("os").attr("register_at_fork")(
+      nb::arg("before") = nb::cpp_function([] { adding_threads().lock(); }),
+      nb::arg("after_in_parent") = nb::cpp_function([] { adding_threads().unlock(); }),
+      nb::arg("after_in_child") = nb::cpp_function([] { adding_threads().unlock(); }));
 }
 
 }  // namespace ridgeline::python
