@@ -50,11 +50,10 @@ nb::object read_mask(nb::object file) {
 // Python's own open() and read() give up the interpreter's lock several times, and wait for it again.
 nb::bytes file_content(nb::object file) {
   const std::string path = text_of(file);
-  std::string content;
-  {
+  const std::string content = [&] {
     const nb::gil_scoped_release unlocked;
-    read_file_into(path, content);
-  }
+    return read_file(path);
+  }();
   return nb::bytes(content.data(), content.size());
 }
 

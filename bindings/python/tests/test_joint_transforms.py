@@ -314,6 +314,18 @@ class Recipes(Moved):
             self.assertTrue(torch.equal(a, b) and torch.equal(boxes_a, boxes_b))
 
 
+def grey_of_two_bits(values):
+    """A PNG that Pillow scales to 0 to 255, of values from 0 to 3."""
+    height, width = values.shape
+    rows = [np.packbits(np.stack([row >> 1 & 1, row & 1], 1).reshape(-1)).tobytes() for row in values]
+
+    def chunk(name, content):
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 2, 0, 0, 0, 0)) + \
+        chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows))) + chunk(b"IEND", b"")
+
+
 class OwnTransforms(unittest.TestCase):
     """Data sets of torchvision's that bring joint transforms."""
 
@@ -366,6 +378,30 @@ class OwnTransforms(unittest.TestCase):
                     for a, b in [(rest, expected)] if kind == "VOCSegmentation" else [
                             (rest[key], expected[key]) for key in ("boxes", "labels")]:
                         self.assertTrue(torch.equal(a, b) and type(a) is type(b))
+
+    def test_masks_are_pils_however_a_file_stores_them(self):
+        random = np.random.default_rng(7)
+        values = random.integers(0, 2, (50, 60), np.uint8)
+        chain = v2.Compose([v2.Resize((25, 30)), v2.ToImage()])
+        indices = Image.fromarray(values)
+        indices.putpalette(random.bytes(768))
+        kinds = {"grey": Image.fromarray(values), "palette": indices, "bits": Image.fromarray(values * 255).convert("1"),
+                 "wide": Image.fromarray(values.astype(np.uint16) * 40000), "two bits": grey_of_two_bits(values),
+                 "jpeg": Image.fromarray(values * 255)}
+        for name, mask in kinds.items():
+            dataset = self.wrapped("VOCSegmentation", chain)
+            path = os.path.join(self.folder.name, "mask.png")
+            if isinstance(mask, bytes):
+                with open(path, "wb") as file:
+                    file.write(mask)
+            else:
+                mask.save(path, "JPEG" if name == "jpeg" else "PNG", **({"bits": 1} if name == "palette" else {}))
+            part = torch.utils.data.Subset(dataset, [0])
+            with self.subTest(name), mock.patch.object(type(dataset._dataset), "masks", [path] * 5):
+                (_, got), = (sample for batch in DataLoader(part, 1, collate_fn=as_listed) for sample in batch)
+                _, expected = part[0]
+                self.assertEqual((got.dtype, type(got)), (expected.dtype, type(expected)))
+                self.assertTrue(torch.equal(got, expected))
 
     @needs_pillows_pixels
     def test_of_coco_too_whose_files_the_engine_reads(self):

@@ -141,12 +141,12 @@ def _mask(path):
     """PIL's image of a mask's numbers; a file that is no PNG of bytes, as PIL opens it."""
     from PIL import Image
 
-    with Image.open(path) as image:
-        tiles = getattr(image, "tile")  # of grey of fewer bits, which PIL scales, it says so
-        plain = image.format == "PNG" and (image.mode == "P" or image.mode == "L" and tiles[0][3] == "L")
-    if not plain:
-        return Image.open(path)
-    return Image.fromarray(_core.read_mask(path))
+    with open(path, "rb") as file:
+        header = file.read(26)
+    # Depth and type: indices of a palette, or grey of 8 bits; PIL makes other greys something else.
+    if header[:8] == b"\x89PNG\r\n\x1a\n" and (header[25:] == b"\3" or header[24:] == b"\x08\0"):
+        return Image.fromarray(_core.read_mask(path))
+    return Image.open(path)
 
 
 def _file(path):
