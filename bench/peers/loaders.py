@@ -4,15 +4,16 @@
 
 LOADER: ridgeline (this package's DataLoader), engine (the same graph in build/ridgeline dataset bench, without Python),
 torch (torchvision on PIL images), torch-tensors (torchvision v2 on tensors), dali (CPU, antialias; workload plain only).
-WORKLOAD: plain, jitter, randaug, trivial, blur, eval, or cifar (DIR holds small images). DIR holds class folders of JPEGs.
-Batches of 128, f32; all pixels but DALI's are torchvision's. With samples of other schemas, for ridgeline and torch:
-floats (plain, float targets), dicts (plain, a dict of the picture, boxes, a text and numbers), detection (pictures with
-eight boxes: RandomIoUCrop, flip, 320x320; lists, batches of 32), segmentation (pictures with a mask, a PNG: a random
-resized crop to 224 and flip of both; batches of 32), computed (Python computes a signal of 64 KiB, 1 ms of work, in as many
-processes on both sides) and tables (rows that cost almost nothing: what the way from process to process costs). The masks
-of segmentation lie in a folder `masks` beside DIR, named as the photos. Joint data sets open their files anew for each
-sample, so the engine may ask them from several threads (thread_safe). With --processes, `ridgeline` lets as many processes
-as there are workers make the samples of dicts, detection and segmentation.
+WORKLOAD: plain, jitter, randaug, trivial, blur, eval, cifar (DIR holds small images), or png and webp (plain; DIR
+holds such files). DIR holds class folders, of JPEGs for the others. Batches of 128, f32; all pixels but DALI's are
+torchvision's. With samples of other schemas, for ridgeline and torch: floats (plain, float targets), dicts (plain, a
+dict of the picture, boxes, a text and numbers), detection (pictures with eight boxes: RandomIoUCrop, flip, 320x320;
+lists, batches of 32), segmentation (pictures with a mask, a PNG: a random resized crop to 224 and flip of both;
+batches of 32), computed (Python computes a signal of 64 KiB, 1 ms of work, in as many processes on both sides) and
+tables (rows that cost almost nothing: what the way from process to process costs). The masks of segmentation lie in a
+folder `masks` beside DIR, named as the photos. Joint data sets open their files anew for each sample, so the engine
+may ask them from several threads (thread_safe). With --processes, `ridgeline` lets as many processes as there are
+workers make the samples of dicts, detection and segmentation.
 
 `first`: images a second in the first epoch, from its third batch on. `later`: in later ones, median of three times
 `images`. For loaders that keep nothing from epoch to epoch, and for the engine, the two are one number. Start-up is in
@@ -36,7 +37,7 @@ LOADERS = ("ridgeline", "engine", "torch", "torch-tensors", "dali")
 COMPUTED = ("computed", "tables")  # computed by Python only
 JOINT = ("detection", "segmentation")  # images with boxes or masks
 OTHERS = ("floats", "dicts", *JOINT, *COMPUTED)  # samples other than image and class
-WORKLOADS = ("plain", "jitter", "randaug", "trivial", "blur", "eval", "cifar", *OTHERS)
+WORKLOADS = ("plain", "jitter", "randaug", "trivial", "blur", "eval", "cifar", "png", "webp", *OTHERS)
 BATCHES = {"detection": 32, "segmentation": 32}  # the other workloads use BATCH
 
 
@@ -44,6 +45,8 @@ def steps(workload, t, tensors):
     crop = [t.RandomResizedCrop(224, antialias=True), t.RandomHorizontalFlip()]
     return {
         "plain": crop,
+        "png": crop,
+        "webp": crop,
         "floats": crop,
         "dicts": crop,
         "jitter": crop + [t.ColorJitter(0.4, 0.4, 0.4, 0.1)],
@@ -89,7 +92,8 @@ class Dicts:
 
 
 class Joint:
-    """A photo, and boxes (detection) or a mask (segmentation) as tv_tensors. Encoded, the picture is left to the loader."""
+    """A photo, and boxes (detection) or a mask (segmentation) as tv_tensors. Encoded, the picture is left to the loader,
+    and read_mask reads the mask."""
 
     def __init__(self, directory, kind, transform, encoded):
         from PIL import Image
