@@ -3,8 +3,10 @@
 import io
 import os
 import random
+import struct
 import unittest
 import warnings
+import zlib
 from unittest import mock
 
 import numpy as np

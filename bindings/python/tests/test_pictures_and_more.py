@@ -1,6 +1,7 @@
 """Samples with pictures for the engine and whatever else for Python; samplers of one's own before the engine."""
 
 import collections
+import contextlib
 import dataclasses
 import unittest
 
@@ -55,6 +56,26 @@ class PicturesAndMore(Folder):
             with self.subTest(make(0, b"")):
                 mine = list(DataLoader(self.rows(make), 4, transform=EXACT, image=image))
                 self.assertIsNone(difference(mine, self.theirs(make, image)))
+
+    def test_tensors_of_all_of_pytorchs_types_beside_a_picture(self):
+        types = {kind for kind in vars(torch).values() if isinstance(kind, torch.dtype)}
+        made = {}
+        for kind in sorted(types, key=str):
+            with contextlib.suppress(NotImplementedError, RuntimeError):  # quantized ones and parts of bytes
+                made[str(kind)] = torch.arange(6.0).reshape(2, 3).t().to(kind)
+        self.assertGreater(len(made), 12)
+        own = {"turned": torch.tensor([1 + 2j]).conj(), "negative": torch.tensor([1 + 2j]).conj().imag,
+               "none": torch.zeros(0, 3, dtype=torch.bfloat16), "one": torch.tensor(3, dtype=torch.int16),
+               "with a gap": torch.arange(2).to(torch.uint16)[::2]}
+        for options in ({}, {"num_workers": 2, "multiprocessing_context": "fork"}):
+            rows = self.rows(lambda i, p: (p, {**made, **own, "n": i}), 2)
+            (_, rest), = DataLoader(rows, 2, transform=EXACT, collate_fn=lambda samples: samples[1], **options)
+            for name, tensor in {**made, **own}.items():
+                with self.subTest(name, **options):
+                    self.assertEqual((rest[name].dtype, rest[name].shape), (tensor.dtype, tensor.shape))
+                    mine, given = (t.resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format).view(-1)
+                                   .view(torch.uint8) for t in (rest[name], tensor))
+                    self.assertTrue(torch.equal(mine, given))
 
     def test_several_pictures_draw_alike(self):
         make = lambda i, p: {"left": p, "right": p, "n": i}  # noqa: E731

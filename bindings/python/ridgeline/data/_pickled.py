@@ -1,6 +1,7 @@
 """Samples as bytes within one process: pickles in which PyTorch's tensors are their memory, type and shape, and no more.
 
-PyTorch's own pickles are files of an archive, which cost some 100 microseconds a tensor.
+PyTorch's own pickles are files of an archive, which cost some 100 microseconds a tensor, and those of its newer types
+(uint16, float8_e4m3fn and more) cannot be read again, as of PyTorch 2.15.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._types import *  # noqa: F403
 
+# Those that NumPy has, too.
 _TYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 
 
@@ -45,11 +47,15 @@ def _reducers(torch, vision):
 def _memory(torch, tensor):
     """(memory, type, shape) of a tensor that is nothing more; None for others."""
     name = _names(torch).get(tensor.dtype)
-    if name is None:
-        return None
     try:
-        array: Any = np.ascontiguousarray(tensor.numpy())
-    except (TypeError, RuntimeError):  # it lies elsewhere, or has a gradient
+        if name is not None:
+            array: Any = np.ascontiguousarray(tensor.numpy())
+        elif tensor.requires_grad or tensor.is_quantized or tensor.is_conj() or tensor.is_neg():
+            return None
+        else:
+            name = str(tensor.dtype).removeprefix("torch.")
+            array = tensor.clone(memory_format=torch.contiguous_format).view(-1).view(torch.uint8).numpy()
+    except (TypeError, RuntimeError):  # it lies elsewhere, is sparse, or has a gradient
         return None
     # It is a copy that can be written to when it is read. No memory has no buffer.
     return pickle.PickleBuffer(array) if array.size else None, name, tuple(tensor.shape)
