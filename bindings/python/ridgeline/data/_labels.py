@@ -10,6 +10,7 @@ _COLUMNS = {"bool": "bool", "uint8": "u8", "int32": "i32", "int64": "i64", "floa
             "float64": "f64"}
 _ALLOWED = "a number, or an array or tensor of bool, whole or floating numbers"
 _MOST = 2 ** 31 - 1
+_MOST_EXTENTS = 4  # of the engine's columns
 
 
 class Labels:
@@ -89,6 +90,8 @@ def _column(label, where):
     column = _COLUMNS.get(array.dtype.name)
     if column is None:
         raise TypeError(f"{where} is {_named(label)} of {array.dtype.name} (allowed: {', '.join(_COLUMNS)})")
+    if array.ndim > _MOST_EXTENTS:
+        raise TypeError(f"{where} has {array.ndim} extents (allowed: up to {_MOST_EXTENTS})")
     return array, column
 
 

@@ -115,7 +115,8 @@ class Pictures:
         if source.rest is not None:
             return self._rest_delivered(batch, rows)
         beside = ("mask", "flip") if self._bytes_travel else ("mask",)
-        names = source.columns if source.form == "tuple" else [name for name in batch.keys() if name not in beside]
+        names = source.columns if source.form == "tuple" else source.keys or [
+            name for name in batch.keys() if name not in beside]
         values = {source.keys.get(name, name): self._column(batch, name, rows) for name in names}
         if self._collate_fn is not None:
             columns: list[Any] = list(values.values())

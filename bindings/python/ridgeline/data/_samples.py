@@ -32,7 +32,7 @@ class Input:
         self.rest = rest  # makes batches of samples that are more than image and label
         self.counts = counts  # labels are whole numbers of Python, which are int64 in PyTorch
         self.form = form  # of a delivered batch: tuple or dict
-        self.keys = keys or {}  # column: key in the dict, where it is another
+        self.keys = keys or {}  # {column: key} of a dict, in its order, where the keys are others
         self.transform = transform  # that the data set itself brought
         self.channels = channels
         self.classes = classes
@@ -158,7 +158,8 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None, s
         if labels is not None:
             row = _by(processes, _LabelledRow(rows, other, labels))
             made = FromGenerator(row, [("image", *kinds[0]), labels.column], len(dataset), name=name, thread_safe=True)
-            keys = {"image": places[0][0], "label": other[0]} if form == "dict" else None
+            columns = {places[0][0]: "image", other[0]: "label"}
+            keys = {columns[key]: key for key in first if key in columns} if form == "dict" else None
             return Input(made, form=form, keys=keys, counts=labels.counts, channels=channels, classes=classes)
     if pair is not None and label is not None:
         places = rows.choose(places[0][0], *pair[0], pair[1])
@@ -271,7 +272,9 @@ class _Rows:
         if self.only is None:
             return sample
         image, label, form = self.only
-        return (sample[image], sample[label]) if form == "tuple" else {image: sample[image], label: sample[label]}
+        if form == "tuple":
+            return sample[image], sample[label]
+        return {key: sample[key] for key in sample if key in (image, label)}
 
 
 class Rest:
