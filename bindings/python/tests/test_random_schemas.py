@@ -1,7 +1,6 @@
 """1,000 random nested schemas, each as PyTorch's default_collate makes batches of it."""
 
 import collections
-import io
 import random
 import unittest
 
@@ -10,11 +9,8 @@ import numpy as np
 from ridgeline.data import DataLoader
 
 from any_sample_sets import Rows
-from loader_support import EXACT, torch
-from support import jpeg
+from loader_support import torch
 from test_any_sample import difference
-
-from PIL import Image
 
 TYPES = [np.bool_, np.uint8, np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.float16, np.float32,
          np.float64, np.complex64]
@@ -65,25 +61,6 @@ class RandomSchemas(unittest.TestCase):
 
     def test_forty_of_them_come_alike_through_shared_memory(self):
         self.compare(range(40), num_workers=1)
-
-    def compare_beside_a_picture(self, seeds, **options):
-        files = [jpeg(np.random.default_rng(i), 40 + i, 50) for i in range(5)]
-        pixels = [EXACT(Image.open(io.BytesIO(file)).convert("RGB")) for file in files]
-        for seed in seeds:
-            make = schema(random.Random(seed), 3)
-            value = lambda i: make(np.random.default_rng((seed, i)))  # noqa: E731, B023
-            image, place = [(0, lambda p, v: (p, v)), ("p", lambda p, v: {"v": v, "p": p}), (("a", 1), lambda p, v: {
-                "a": [v, p]})][seed % 3]
-            with self.subTest(seed=seed):
-                theirs = list(torch.utils.data.DataLoader(Rows(lambda i: place(pixels[i], value(i)), 5), 3))
-                mine = DataLoader(Rows(lambda i: place(files[i], value(i)), 5), 3, transform=EXACT, image=image, **options)
-                self.assertIsNone(difference(list(mine), theirs))
-
-    def test_three_hundred_beside_a_picture_of_the_engines(self):
-        self.compare_beside_a_picture(range(1000, 1300))
-
-    def test_thirty_of_them_made_by_processes(self):
-        self.compare_beside_a_picture(range(1000, 1030), num_workers=1, multiprocessing_context="fork")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 from .._core import ArgumentError, RunError
 from ._run import Iterator, Opened, at_epoch, following
@@ -65,12 +66,17 @@ class OwnEngine:
         self.iterator = None
 
     def batches(self, state, timeout):
-        epoch = state["epoch"]
-        batches = self._order.batches(epoch, state["delivered"])
-        while chunk := _take(batches):
-            yield from self._run(chunk, state["seed"], epoch, timeout)
+        # From the epoch's beginning, wherever it goes on: an index that comes again is known as such.
+        epoch, skipped = state["epoch"], state["delivered"]
+        batches = self._order.batches(epoch, 0)
+        for number in itertools.count():
+            if not (chunk := _take(batches)):
+                return
+            if skipped < len(chunk):
+                yield from self._run(chunk, skipped, _seed_of(state["seed"], number), epoch, timeout)
+            skipped = max(0, skipped - len(chunk))
 
-    def _run(self, chunk, seed, epoch, timeout):
+    def _run(self, chunk, skipped, seed, epoch, timeout):
         size = max(len(indices) for indices, _ in chunk)
         # Shorter batches are padded with rows that nobody gets: the engine's batches have one size, except the last.
         filled = any(len(indices) < size for indices, _ in chunk[:-1])
@@ -80,9 +86,9 @@ class OwnEngine:
         rows = [index for indices, _ in chunk for index in (_filled(indices, size) if filled else indices)]
         self.close()
         self.graph = self._make(rows, size, seed)
-        self.iterator = at_epoch(self.graph, epoch, **{**self._options, "seed": seed})
+        self.iterator = at_epoch(self.graph, epoch, skipped, **{**self._options, "seed": seed})
         try:
-            for indices, after in chunk:
+            for indices, after in chunk[skipped:]:
                 if self.iterator is None:
                     return
                 batch = following(self.iterator, timeout)
@@ -104,6 +110,11 @@ class OwnEngine:
             self._bad += self.iterator.bad_samples()
             self.iterator.close()
             self.iterator = None
+
+
+def _seed_of(seed, number):
+    """Of a part of the epoch: an index of an earlier part draws anew, too."""
+    return random.Random(f"{seed} {number}").getrandbits(63) if number else seed
 
 
 def _take(batches):

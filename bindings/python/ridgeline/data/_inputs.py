@@ -32,7 +32,7 @@ class _Files:
         dataset = _same_folder(self)
         if dataset is not None or all(type(label) is int and 0 <= label < 2 ** 31 for label in self.labels):
             dataset = dataset or FileList(self.paths, self.labels)
-            return Input(dataset, transform=self.transform, classes=self.classes)
+            return Input(dataset, transform=self.transform, classes=self.classes, label_type=int)
         from .. import data
 
         labels = labels_array(self.labels, lambda i: f"the label of {self.paths[i]}")
@@ -40,7 +40,7 @@ class _Files:
             return _pairs_input(_Pairs(self.paths, self.labels), self, options)
         files = FileList(self.paths, [0] * len(self.paths)).project(["image"])
         return Input(data.zip([files, data.InMemory({"label": labels})]), transform=self.transform,
-                     classes=self.classes, counts=type(self.labels[0]) is int)
+                     classes=self.classes, counts=type(self.labels[0]) is int, label_type=type(self.labels[0]))
 
 
 class _Arrays:
@@ -65,8 +65,9 @@ class _Arrays:
         if labels is None:
             return _pairs_input(_Pairs(self.pixels, self.labels), self, options)
         dataset = data.InMemory({"image": self.pixels, "label": labels})
+        kind = type(self.labels[0]) if len(self.labels) else int
         return Input(dataset, transform=self.transform, channels=self.pixels.shape[3], classes=self.classes,
-                     counts=not len(self.labels) or type(self.labels[0]) is int)
+                     counts=kind is int, label_type=kind)
 
 
 class _Pairs:
@@ -107,7 +108,7 @@ def input_of(dataset, image=None, label=None, thread_safe=False, asked=True, opt
     if isinstance(dataset, (str, bytes, os.PathLike)):
         _refuse_file(dataset)
         folder = data.ImageFolder(dataset)
-        return Input(folder, classes=folder.class_names())
+        return Input(folder, classes=folder.class_names(), label_type=int)
     if isinstance(dataset, Dataset):
         return _engine_input(dataset, image, label, asked)
     wanted = asked or image is not None

@@ -23,7 +23,8 @@ class Labels:
     def __init__(self, first, where):
         array, self.dtype = _column(first, where)
         self.shape = array.shape
-        self.counts = type(first) is int  # int64 in PyTorch, whatever the column
+        self.type = type(first)
+        self.counts = self.type is int  # int64 in PyTorch, whatever the column
 
     @staticmethod
     def of(first, where):
@@ -52,6 +53,19 @@ class Labels:
             raise TypeError(f"{where} is {_named(label)}, which the column does not hold: by the first label it is "
                             f"{self.dtype}")
         return made
+
+
+def labels_given(column, kind):
+    """The labels of a column one by one, of the type that the data set gave."""
+    import numpy as np
+
+    if kind in (int, float, bool):
+        return column.tolist()
+    if issubclass(kind, np.generic):
+        return list(np.asarray(column))
+    if issubclass(kind, np.ndarray):
+        return [np.asarray(column)[i, ...] for i in range(len(column))]
+    return list(column)
 
 
 def labels_array(labels, where):

@@ -373,6 +373,9 @@ class DataLoader:
     def __iter__(self) -> Generator[Any, None, None]:
         self._pass += 1
         mine = self._pass
+        if self.drop_last and self.graph is not None and len(self) == 0:
+            warnings.warn("an epoch has no batch: its samples are fewer than batch_size, and drop_last leaves them out")
+            return
         self._begin()
         batches = self._batches()
         try:

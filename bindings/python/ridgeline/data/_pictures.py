@@ -9,6 +9,7 @@ import numpy as np
 from .._core import ArgumentError, RunError, Tokens, make_transform
 from ._callables import Function
 from ._follow import BOXES, GEOMETRY, Follow
+from ._labels import labels_given
 from ._leaves import Misfit
 from ._names import NUMPY
 from ._run import replay
@@ -115,16 +116,21 @@ class Pictures:
         if source.rest is not None:
             return self._rest_delivered(batch, rows)
         beside = ("mask", "flip") if self._bytes_travel else ("mask",)
-        names = source.columns if source.form == "tuple" else source.keys or [
-            name for name in batch.keys() if name not in beside]
+        names = source.keys or (source.columns if source.form != "dict" else
+                                [name for name in batch.keys() if name not in beside])
         values = {source.keys.get(name, name): self._column(batch, name, rows) for name in names}
-        if self._collate_fn is not None:
-            columns: list[Any] = list(values.values())
-            samples = [tuple(column[i] for column in columns) for i in range(len(columns[0]))]
-            if source.form == "dict":
-                samples = [dict(zip(values, sample)) for sample in samples]
-            return self._collate_fn(samples)
-        return values if source.form == "dict" else list(values.values())
+        if self._collate_fn is None:
+            return values if source.form == "dict" else list(values.values())
+        if source.label_type is not None:
+            label = source.keys.get("label", "label")
+            values[label] = labels_given(values[label], source.label_type)
+        columns: list[Any] = list(values.values())
+        samples: list[Any] = [tuple(column[i] for column in columns) for i in range(len(columns[0]))]
+        if source.form == "dict":
+            samples = [dict(zip(values, sample)) for sample in samples]
+        elif source.form == "list":
+            samples = [list(sample) for sample in samples]
+        return self._collate_fn(samples)
 
     def _rest_delivered(self, batch, rows):
         rest = self._source.rest

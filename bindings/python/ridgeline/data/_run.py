@@ -249,12 +249,12 @@ class Iterator:
         self.close()
 
 
-def at_epoch(dataset, epoch, **options):
-    """An Iterator that begins with an epoch, and prepares nothing before it."""
+def at_epoch(dataset, epoch, delivered=0, **options):
+    """An Iterator that begins with an epoch, behind so many of its batches, and prepares nothing before."""
     start = None
-    if epoch:
+    if epoch or delivered:
         with Iterator(dataset, pull=True, **{**options, "page_lock": None}) as counting:
-            start = {**counting.state(), "epoch": epoch}
+            start = {**counting.state(), "epoch": epoch, "delivered": delivered}
     return Iterator(dataset, start=start, **options)
 
 

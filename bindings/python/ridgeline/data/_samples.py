@@ -25,14 +25,15 @@ class Input:
     """A data set before transforms: `dataset` of single samples, and how PyTorch would show its samples."""
 
     def __init__(self, dataset, columns=("image", "label"), form="tuple", keys=None, transform=None, channels=3,
-                 classes=None, pictures=None, rest=None, counts=True):
+                 classes=None, pictures=None, rest=None, counts=True, label_type=None):
         self.dataset = dataset
         self.columns = columns  # of image and label
         self.pictures = columns[:1] if pictures is None else pictures  # columns that transforms are for
         self.rest = rest  # makes batches of samples that are more than image and label
         self.counts = counts  # labels are whole numbers of Python, which are int64 in PyTorch
-        self.form = form  # of a delivered batch: tuple or dict
-        self.keys = keys or {}  # {column: key} of a dict, in its order, where the keys are others
+        self.label_type = label_type  # of a sample's label, for collate_fn; None: as the column has it
+        self.form = form  # of a sample: tuple, list or dict
+        self.keys = keys or {}  # {column: key or place} in a sample's order, where they are others
         self.transform = transform  # that the data set itself brought
         self.channels = channels
         self.classes = classes
@@ -159,8 +160,12 @@ def map_style_input(dataset, image, label, options, thread_safe, classes=None, s
             row = _by(processes, _LabelledRow(rows, other, labels))
             made = FromGenerator(row, [("image", *kinds[0]), labels.column], len(dataset), name=name, thread_safe=True)
             columns = {places[0][0]: "image", other[0]: "label"}
-            keys = {columns[key]: key for key in first if key in columns} if form == "dict" else None
-            return Input(made, form=form, keys=keys, counts=labels.counts, channels=channels, classes=classes)
+            keys = None
+            if form == "dict" or label is None:
+                keys = {columns[key]: key for key in (first if form == "dict" else (0, 1)) if key in columns}
+                form = type(first).__name__
+            return Input(made, form=form, keys=keys, counts=labels.counts, label_type=labels.type, channels=channels,
+                         classes=classes)
     if pair is not None and label is not None:
         places = rows.choose(places[0][0], *pair[0], pair[1])
     rest = Rest(options, places, moved, steered)
