@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/nn/module.h"
 #include "ridgeline/nn/training_step.h"
@@ -39,7 +41,9 @@ void expect_equal_training(const char* model, std::int64_t image_size, const cha
   add_recording_device();
   const std::vector<double> cpu = losses_of("cpu", model, image_size, precision, steps);
   const std::vector<double> card = losses_of("cuda_recording", model, image_size, precision, steps);
-  for (std::size_t i = 0; i < cpu.size(); ++i) EXPECT_NEAR(card[i], cpu[i], tolerance * cpu[i]) << "step " << i;
+  // A small loss is a difference of larger logits, whose rounding it keeps.
+  for (std::size_t i = 0; i < cpu.size(); ++i)
+    EXPECT_NEAR(card[i], cpu[i], tolerance * std::max(cpu[i], 1.0)) << "step " << i;
 }
 
 TEST(CudaSteps, ResNet20TrainsTenStepsAsOnTheCpu) {
