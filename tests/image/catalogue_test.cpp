@@ -83,6 +83,17 @@ TEST(Catalogue, FilesLoadOrFailAsInPillow) {
   EXPECT_GT(bad, 200);
 }
 
+// Coefficients of damaged JPEG files exceed the range in which libjpeg's vector code, which differs by architecture,
+// rounds like its plain code.
+bool rounds_alike(const Entry& entry) {
+#if defined(__x86_64__)
+  static_cast<void>(entry);
+  return true;
+#else
+  return entry.format == "PNG" || entry.djpeg.find("warn0") != std::string::npos;
+#endif
+}
+
 TEST(Catalogue, PixelsAreThoseOfDjpeg) {
   if (test::pack_a().empty()) GTEST_SKIP() << "RIDGELINE_TEST_DATA is not set";
   Decoder decoder;
@@ -90,11 +101,7 @@ TEST(Catalogue, PixelsAreThoseOfDjpeg) {
   for (const Entry& entry : catalogue()) {
     const auto at = entry.djpeg.find("sha256:");
     if (at == std::string::npos || entry.components == 4) continue;  // djpeg converts CMYK by another formula
-#if !defined(__x86_64__)
-    // Coefficients of damaged files exceed the range in which libjpeg's vector code, which differs by architecture,
-    // rounds like its plain code.
-    if (entry.djpeg.find("warn0") == std::string::npos) continue;
-#endif
+    if (!rounds_alike(entry)) continue;
     if (!std::filesystem::exists(test::pack_a() + "/" + entry.path)) continue;
     const Outcome outcome = attempt(decoder, test::as_bytes(read_file(test::pack_a() + "/" + entry.path)));
     if (!outcome.good) continue;
@@ -126,6 +133,7 @@ TEST(Catalogue, PngAndCmykPixelsAreThoseOfPillow) {
   for (const Entry& entry : catalogue()) {
     const std::string path = test::pack_a() + "/" + entry.path;
     if (!std::filesystem::exists(path) || (entry.format != "PNG" && entry.components != 4)) continue;
+    if (!rounds_alike(entry)) continue;
     Outcome outcome = attempt(decoder, test::as_bytes(read_file(path)));
     if (!outcome.good) continue;
     list += path + "\n";
