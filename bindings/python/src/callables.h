@@ -75,6 +75,7 @@ template <class F>
 auto with_python(F&& code) {
   const PythonLock lock;
   try {
+    if (lock.foreign()) compute_alone();
     return code();
   } catch (const nb::python_error& e) {
     throw_error_of(e);

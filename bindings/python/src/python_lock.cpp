@@ -22,6 +22,7 @@ PythonLock::PythonLock() {
     before_ = PyGILState_Ensure();
     return;
   }
+  foreign_ = true;
   PyThreadState* state = nullptr;
   {
     const std::lock_guard lock(adding_threads());
@@ -29,6 +30,18 @@ PythonLock::PythonLock() {
   }
   PyEval_RestoreThread(state);
   before_ = PyGILState_UNLOCKED;  // the state ends with the last release
+}
+
+void compute_alone() {
+  static thread_local bool alone = false;
+  if (alone) return;
+  const nb::object torch = nb::steal(PyImport_GetModule(nb::str("torch").ptr()));
+  if (!torch.is_valid()) {
+    PyErr_Clear();
+    return;
+  }
+  alone = true;
+  nb::module_::import_("ridgeline.data._torch_threads").attr("compute_alone")(torch);
 }
 
 void make_forks_wait() {

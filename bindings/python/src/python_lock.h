@@ -14,12 +14,19 @@ class PythonLock {
  public:
   PythonLock();
   ~PythonLock() { PyGILState_Release(before_); }
+  // Whether Python did not know this thread.
+  bool foreign() const { return foreign_; }
   PythonLock(const PythonLock&) = delete;
   PythonLock& operator=(const PythonLock&) = delete;
 
  private:
   PyGILState_STATE before_;
+  bool foreign_ = false;
 };
+
+// In a thread of the engine that is to run a user's code: PyTorch's ops take this thread alone, as in the workers of
+// PyTorch's own loader. Otherwise each of them would wake a team of threads as large as the machine.
+void compute_alone();
 
 // When the module is loaded.
 void make_forks_wait();

@@ -13,7 +13,7 @@ from ridgeline.data import DataLoader
 
 from any_sample_sets import Rows, Stream
 from loader_support import EXACT, RANDOM, equal, torch, torchvision, v1
-from support import Folder, threads
+from support import Folder, run_python, threads
 from test_any_sample import difference
 
 Named = collections.namedtuple("Named", "photo name")
@@ -112,6 +112,28 @@ class PicturesAndMore(Folder):
         self.assertTrue(torch.equal(images[3], floats(self.folder.loader(self.folder.samples[9][0]))))
         with self.assertRaisesRegex(ridgeline.ArgumentError, r"1 is neither"):
             DataLoader(self.folder, 4, as_list=[1])
+
+    def test_ops_of_pytorch_in_samples_take_one_thread_and_elsewhere_as_many_as_before(self):
+        program = f"""
+import sys
+import torch
+from ridgeline import data
+if len(sys.argv) > 1:
+    torch.set_num_threads(int(sys.argv[1]))
+class Threads(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, i):
+        torch.ones(100_000).add_(1)
+        with open({self.folder.samples[0][0]!r}, "rb") as file:
+            return file.read(), torch.get_num_threads()
+loader = data.DataLoader(Threads(), 4, transform=data.Decode(), num_workers=2, as_list=[0])
+print([labels.tolist() for _, labels in loader], torch.get_num_threads())
+"""
+        usual = run_python("import torch; print(torch.get_num_threads())").stdout
+        for given, here in (([], usual), ([4], "4\n")):
+            done = run_python(program, *given)
+            self.assertEqual(done.stdout, f"[[1, 1, 1, 1], [1, 1, 1, 1]] {here}", done.stderr)
 
     def test_a_loader_that_is_let_go_ends_its_threads_at_once(self):
         import gc

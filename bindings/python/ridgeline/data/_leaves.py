@@ -199,6 +199,14 @@ class Arrays(Node):
         return _given(out, self.torch)
 
 
+def _beside_the_engine(torch, values):
+    """torch.stack without PyTorch's team of threads, which would take the engine's cores; None where NumPy cannot."""
+    try:
+        return torch.from_numpy(np.stack([v.as_subclass(torch.Tensor).numpy() for v in values]))
+    except (TypeError, RuntimeError):
+        return None
+
+
 class Tensors(Node):
     """PyTorch's, of one type; of one shape within a batch."""
 
@@ -224,7 +232,8 @@ class Tensors(Node):
         if not values:
             made = torch.empty((0, *shape), dtype=self.dtype)
         elif call.memory is None or values[0].device.type != "cpu" or any(v.requires_grad for v in values):
-            made = torch.stack(list(values))
+            made = _beside_the_engine(torch, values) if call.pictures else None
+            made = torch.stack(list(values)) if made is None else made
         else:
             made = self._into_memory(torch, values, (len(values), *shape), call)
         return made if self.torch else _array(self, made, call)
