@@ -40,12 +40,12 @@ def share_of_engine(best):
 
 
 def text(best):
-    lines = [f"{'workload':<10}{'loader':<16}{'images/s':>10}{'first':>9}{'later':>9}"]
+    lines = [f"{'workload':<14}{'loader':<16}{'images/s':>10}{'first':>9}{'later':>9}"]
     for workload, rows in best.items():
         for loader, row in rows.items():
             if loader == ENGINE:
                 continue
-            line = f"{workload:<10}{loader:<16}{row['later']:>10.0f}"
+            line = f"{workload:<14}{loader:<16}{row['later']:>10.0f}"
             if loader == OURS:
                 line += f"   (first epoch {row['first']:.0f})"
             elif OURS in rows:
