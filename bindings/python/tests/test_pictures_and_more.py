@@ -77,6 +77,14 @@ class PicturesAndMore(Folder):
                                    .view(torch.uint8) for t in (rest[name], tensor))
                     self.assertTrue(torch.equal(mine, given))
 
+    def test_collate_fn_gets_labels_of_the_type_that_the_data_set_gives(self):
+        for target in (None, lambda y: y / 3, np.float32, lambda y: np.array([y]), bool, lambda y: torch.tensor(y), str):
+            folder = torchvision.datasets.ImageFolder(self.dir, EXACT, target)
+            with self.subTest(type(target and target(1))):
+                mine, theirs = (list(loader(folder, 4, collate_fn=list))
+                                for loader in (DataLoader, torch.utils.data.DataLoader))
+                self.assertIsNone(difference(mine, theirs))
+
     def test_several_pictures_draw_alike(self):
         make = lambda i, p: {"left": p, "right": p, "n": i}  # noqa: E731
         for batch in DataLoader(self.rows(make), 4, transform=RANDOM, image=["left", "right"]):

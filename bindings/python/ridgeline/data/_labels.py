@@ -64,7 +64,8 @@ def labels_given(column, kind):
     if issubclass(kind, np.generic):
         return list(np.asarray(column))
     if issubclass(kind, np.ndarray):
-        return [np.asarray(column)[i, ...] for i in range(len(column))]
+        column = np.asarray(column)
+        return [column[i, ...] for i in range(len(column))]
     return list(column)
 
 
