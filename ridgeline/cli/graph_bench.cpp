@@ -15,7 +15,7 @@
 namespace ridgeline::cli {
 namespace {
 
-struct BenchFlags {
+struct GraphBenchFlags {
   std::string file;
   GraphRunFlags how;
   int runs = 21;
@@ -29,8 +29,8 @@ std::vector<LaunchReport> launches_of(const Program& program) {
   return launches;
 }
 
-int run(const BenchFlags& given) {
-  BenchFlags flags = given;
+int run(const GraphBenchFlags& given) {
+  GraphBenchFlags flags = given;
   if (flags.runs < 1) throw Error("graph bench: --runs must be 1 or more", ErrorKind::usage);
   finish(flags.how);
   const Graph graph = read_graph(flags.file);
@@ -87,8 +87,8 @@ int run(const BenchFlags& given) {
 }  // namespace
 
 GraphTool add_graph_bench(Command& graph) {
-  const auto owned = std::make_shared<BenchFlags>();
-  BenchFlags& flags = *owned;
+  const auto owned = std::make_shared<GraphBenchFlags>();
+  GraphBenchFlags& flags = *owned;
   Command& app = graph.subcommand("bench", "time a graph on random values and compare it with the machine's limits");
   add_graph_file(app, flags.file);
   app.option("--runs", flags.runs, "number of timed runs; the median is printed");

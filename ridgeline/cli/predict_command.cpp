@@ -78,12 +78,12 @@ void print_json(const std::string& image, const Classes& classes, const Shown& s
   std::printf("%s\n", to_json_text(JsonValue(std::move(object))).c_str());
 }
 
-struct Format {
+struct PredictionFormat {
   std::string_view name;
   void (*print)(const std::string& image, const Classes& classes, const Shown& shown);
   std::string_view header;  // before the first image, without --logits
 };
-constexpr std::array<Format, 3> kFormats{
+constexpr std::array<PredictionFormat, 3> kPredictionFormats{
     {{"text", print_text, ""}, {"csv", print_csv, "image,rank,label,name,probability\n"}, {"json", print_json, ""}}};
 
 // Files of models that other flags or commands read: they are not images.
@@ -100,8 +100,8 @@ void refuse_other_models(const std::string& path) {
               ErrorKind::usage);
 }
 
-const Format& format_named(const std::string& name) {
-  for (const Format& format : kFormats) {
+const PredictionFormat& prediction_format_named(const std::string& name) {
+  for (const PredictionFormat& format : kPredictionFormats) {
     if (format.name == name) return format;
   }
   throw Error("unknown --format '" + name + "' (allowed: text, csv, json)", ErrorKind::usage);
@@ -131,7 +131,7 @@ int predict_command(const Words& words) {
            "print the logits of all classes, in the order of the classes, instead of probabilities");
   if (!app.parse(words)) return 0;
   if (shown.top == 0) throw Error("--top=0 shows nothing (allowed: 1 or more)", ErrorKind::usage);
-  const Format& format = format_named(format_name);
+  const PredictionFormat& format = prediction_format_named(format_name);
   const KernelPromise promise{.bits = reproducibility_named(reproducibility)};
   const bool from_file = infer::is_model_file(images.front());
   if (!from_file) refuse_other_models(images.front());

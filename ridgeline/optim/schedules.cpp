@@ -160,17 +160,15 @@ Schedule make_multi_step(const ScheduleArguments& a) {
   return warmed(a, formula);
 }
 
-using A = ScheduleArguments;
-
-const ScheduleArgument kArguments[] = {
-    {"lr", "the rate that the others are shares of, 0 or more", &A::lr},
-    {"steps_per_epoch", "steps", &A::steps_per_epoch},
-    {"epochs", "epochs that the whole schedule takes", &A::epochs},
-    {"warmup", "epochs in which the rate rises in a line, at the beginning", &A::warmup_epochs},
-    {"factor", "by what the rate is multiplied", &A::factor},
-    {"decay_epochs", "epochs behind which it is, rising", &A::decay_epochs},
-    {"end", "the last rate", &A::end},
-    {"power", "of the share of the time that is left, above 0", &A::power},
+const ScheduleArgument kScheduleArguments[] = {
+    {"lr", "the rate that the others are shares of, 0 or more", &ScheduleArguments::lr},
+    {"steps_per_epoch", "steps", &ScheduleArguments::steps_per_epoch},
+    {"epochs", "epochs that the whole schedule takes", &ScheduleArguments::epochs},
+    {"warmup", "epochs in which the rate rises in a line, at the beginning", &ScheduleArguments::warmup_epochs},
+    {"factor", "by what the rate is multiplied", &ScheduleArguments::factor},
+    {"decay_epochs", "epochs behind which it is, rising", &ScheduleArguments::decay_epochs},
+    {"end", "the last rate", &ScheduleArguments::end},
+    {"power", "of the share of the time that is left, above 0", &ScheduleArguments::power},
 };
 
 const ScheduleEntry kSchedules[] = {
@@ -218,7 +216,7 @@ const ScheduleEntry kSchedules[] = {
 
 }  // namespace
 
-std::span<const ScheduleArgument> schedule_arguments() { return kArguments; }
+std::span<const ScheduleArgument> schedule_arguments() { return kScheduleArguments; }
 std::span<const ScheduleEntry> schedules() { return kSchedules; }
 
 const ScheduleEntry& schedule_named(std::string_view name) {

@@ -13,14 +13,14 @@
 namespace ridgeline {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinityF64 = std::numeric_limits<double>::infinity();
 
 // The distance of `actual` from the C library's result with a 64-bit mantissa, in units in the last place of a double.
 double ulps(double actual, long double exact) {
   const auto rounded = static_cast<double>(exact);
-  if (std::isnan(actual) || std::isinf(actual) || std::isinf(rounded)) return actual == rounded ? 0.0 : kInfinity;
+  if (std::isnan(actual) || std::isinf(actual) || std::isinf(rounded)) return actual == rounded ? 0.0 : kInfinityF64;
   const double magnitude = std::max(std::abs(rounded), std::numeric_limits<double>::min());
-  const double unit = std::nextafter(magnitude, kInfinity) - magnitude;
+  const double unit = std::nextafter(magnitude, kInfinityF64) - magnitude;
   return static_cast<double>(std::abs(static_cast<long double>(actual) - exact) / unit);
 }
 
@@ -40,12 +40,12 @@ TEST(PortableExp, IsWithinTwoUlpOverItsRange) {
 TEST(PortableExp, EndsWhereItsTypeEnds) {
   EXPECT_EQ(portable_exp(0.0), 1.0);
   EXPECT_EQ(portable_exp(-0.0), 1.0);
-  EXPECT_EQ(portable_exp(kInfinity), kInfinity);
-  EXPECT_EQ(portable_exp(-kInfinity), 0.0);
-  EXPECT_EQ(portable_exp(1000.0), kInfinity);
+  EXPECT_EQ(portable_exp(kInfinityF64), kInfinityF64);
+  EXPECT_EQ(portable_exp(-kInfinityF64), 0.0);
+  EXPECT_EQ(portable_exp(1000.0), kInfinityF64);
   EXPECT_EQ(portable_exp(-1000.0), 0.0);
   EXPECT_TRUE(std::isnan(portable_exp(std::numeric_limits<double>::quiet_NaN())));
-  EXPECT_LT(portable_exp(709.782712893384), kInfinity);
+  EXPECT_LT(portable_exp(709.782712893384), kInfinityF64);
   EXPECT_GT(portable_exp(-745.13321910194110), 0.0);
   for (double x : {709.78, -708.4, -744.5}) {
     EXPECT_LT(ulps(portable_exp(x), std::exp(static_cast<long double>(x))), 2.0) << x;
@@ -73,11 +73,11 @@ TEST(PortableLog, IsWithinTwoUlpOverItsRange) {
 
 TEST(PortableLog, HandlesTheEdges) {
   EXPECT_EQ(portable_log(1.0), 0.0);
-  EXPECT_EQ(portable_log(0.0), -kInfinity);
-  EXPECT_EQ(portable_log(-0.0), -kInfinity);
-  EXPECT_EQ(portable_log(kInfinity), kInfinity);
+  EXPECT_EQ(portable_log(0.0), -kInfinityF64);
+  EXPECT_EQ(portable_log(-0.0), -kInfinityF64);
+  EXPECT_EQ(portable_log(kInfinityF64), kInfinityF64);
   EXPECT_TRUE(std::isnan(portable_log(-1.0)));
-  EXPECT_TRUE(std::isnan(portable_log(-kInfinity)));
+  EXPECT_TRUE(std::isnan(portable_log(-kInfinityF64)));
   EXPECT_TRUE(std::isnan(portable_log(std::numeric_limits<double>::quiet_NaN())));
   for (double x : {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::min(),
                    std::numeric_limits<double>::max(), 1.4142135623730951, 0.7071067811865476}) {
@@ -117,7 +117,7 @@ TEST(PortableSinAndCos, HandleTheEdges) {
   EXPECT_EQ(portable_sin(0.0), 0.0);
   EXPECT_TRUE(std::signbit(portable_sin(-0.0)));
   EXPECT_EQ(portable_cos(0.0), 1.0);
-  for (double x : {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(), 1.0000001e6, -1e300}) {
+  for (double x : {kInfinityF64, -kInfinityF64, std::numeric_limits<double>::quiet_NaN(), 1.0000001e6, -1e300}) {
     EXPECT_TRUE(std::isnan(portable_sin(x))) << x;
     EXPECT_TRUE(std::isnan(portable_cos(x))) << x;
   }
@@ -146,7 +146,7 @@ TEST(PortableMath, NeverChangesABit) {
 TEST(PlainNan, HasNoSignAndLeavesNumbersAsTheyAre) {
   EXPECT_FALSE(std::signbit(plain_nan(-std::numeric_limits<double>::quiet_NaN())));
   EXPECT_TRUE(std::isnan(plain_nan(-std::numeric_limits<double>::quiet_NaN())));
-  for (const double x : {-kInfinity, -1.5, -0.0, 0.0, 2.0})
+  for (const double x : {-kInfinityF64, -1.5, -0.0, 0.0, 2.0})
     EXPECT_EQ(std::bit_cast<std::uint64_t>(plain_nan(x)), std::bit_cast<std::uint64_t>(x));
 }
 

@@ -16,14 +16,14 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using device::Isa;
 
-struct Layer {
+struct PromisedLayer {
   Shape image;
   std::int64_t filters;
   Integers kernel, stride = {1, 1}, pad = {0, 0, 0, 0}, dilation = {1, 1};
   std::int64_t groups = 1;
 };
 
-void add_convolution(std::vector<Problem>& problems, const Layer& l) {
+void add_convolution(std::vector<Problem>& problems, const PromisedLayer& l) {
   const Attributes window{{"stride", l.stride}, {"pad", l.pad}, {"dilation", l.dilation}, {"groups", l.groups}};
   const Shape weights{l.filters, l.kernel[0], l.kernel[1], l.image[3] / l.groups};
   Problem forward{

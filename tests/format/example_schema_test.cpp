@@ -23,71 +23,74 @@ ExampleSchema schema(const std::string& columns) {
 }
 
 // One column of the sample.
-Tensor read(const std::string& column) {
+Tensor read_column(const std::string& column) {
   const std::string record = sample();
   return schema(column).read(Example(as_bytes(record)), 0);
 }
 
-std::string error(const std::string& column) {
-  return error_of([&] { read(column); });
+std::string column_error(const std::string& column) {
+  return error_of([&] { read_column(column); });
 }
 
 TEST(ExampleSchema, ConvertsToTypeAndShape) {
-  EXPECT_EQ(read(R"("label":{"type":"int64","rank":0})").shape(), Shape{});
-  EXPECT_EQ(read(R"("label":{"type":"int16","rank":1})").shape(), Shape{1});
-  EXPECT_EQ(read(R"("label":{"type":"int16","rank":1})").dtype(), DType::i32);
-  EXPECT_EQ(read(R"("many":{"type":"int64","shape":[2,2]})").shape(), (Shape{2, 2}));
-  EXPECT_EQ(read(R"("many":{"type":"int32","shape":[-1,2]})").at(3), -1);
-  const Tensor box = read(R"("box":{"type":"float64","shape":[2,-1]})");
+  EXPECT_EQ(read_column(R"("label":{"type":"int64","rank":0})").shape(), Shape{});
+  EXPECT_EQ(read_column(R"("label":{"type":"int16","rank":1})").shape(), Shape{1});
+  EXPECT_EQ(read_column(R"("label":{"type":"int16","rank":1})").dtype(), DType::i32);
+  EXPECT_EQ(read_column(R"("many":{"type":"int64","shape":[2,2]})").shape(), (Shape{2, 2}));
+  EXPECT_EQ(read_column(R"("many":{"type":"int32","shape":[-1,2]})").at(3), -1);
+  const Tensor box = read_column(R"("box":{"type":"float64","shape":[2,-1]})");
   EXPECT_EQ(box.shape(), (Shape{2, 2}));
   EXPECT_EQ(box.at(0), 0.5);
-  EXPECT_EQ(read(R"("box":{"type":"float16","shape":[4]})").at(3), 3);
-  const Tensor image = read(R"("image":{"type":"uint8","rank":1})");
+  EXPECT_EQ(read_column(R"("box":{"type":"float16","shape":[4]})").at(3), 3);
+  const Tensor image = read_column(R"("image":{"type":"uint8","rank":1})");
   EXPECT_EQ(image.shape(), Shape{4});
   EXPECT_EQ(image.at(1), 'P');
-  EXPECT_EQ(read(R"("image":{"type":"string","rank":0})").string_values()[0], "JPEG");
-  EXPECT_EQ(read(R"("words":{"type":"string","shape":[2]})").string_values()[1], "bcd");
-  EXPECT_EQ(read(R"("label":{"type":"uint8","shape":[]})").dtype(), DType::u8);
+  EXPECT_EQ(read_column(R"("image":{"type":"string","rank":0})").string_values()[0], "JPEG");
+  EXPECT_EQ(read_column(R"("words":{"type":"string","shape":[2]})").string_values()[1], "bcd");
+  EXPECT_EQ(read_column(R"("label":{"type":"uint8","shape":[]})").dtype(), DType::u8);
 }
 
 TEST(ExampleSchema, ByteStringsAreFilledUpWithBlanks) {
   const auto text = [](const Tensor& t) { return as_text(t.span<std::uint8_t>()); };
-  EXPECT_EQ(text(read(R"("words":{"type":"uint8","rank":1})")), "a  bcd");
-  const Tensor wide = read(R"("words":{"type":"uint8","shape":[-1,2,2]})");
+  EXPECT_EQ(text(read_column(R"("words":{"type":"uint8","rank":1})")), "a  bcd");
+  const Tensor wide = read_column(R"("words":{"type":"uint8","shape":[-1,2,2]})");
   EXPECT_EQ(wide.shape(), (Shape{2, 2, 2}));
   EXPECT_EQ(text(wide), "a   bcd ");
-  EXPECT_EQ(error(R"("words":{"type":"uint8","shape":[-1,2]})"),
+  EXPECT_EQ(column_error(R"("words":{"type":"uint8","shape":[-1,2]})"),
             "[example] column 'words': a string of 3 bytes is longer than a row of the shape [-1,2]");
 }
 
 TEST(ExampleSchema, WhatDoesNotFitIsNamedByKey) {
-  EXPECT_EQ(error(R"("many":{"type":"int64","shape":[3]})"),
+  EXPECT_EQ(column_error(R"("many":{"type":"int64","shape":[3]})"),
             "[example] column 'many': 4 values do not fill the shape [3]");
-  EXPECT_EQ(error(R"("label":{"type":"int64","shape":[-1,2]})"),
+  EXPECT_EQ(column_error(R"("label":{"type":"int64","shape":[-1,2]})"),
             "[example] column 'label': 1 value does not fill the shape [-1,2]");
-  EXPECT_EQ(error(R"("many":{"type":"int8","rank":1})"),
+  EXPECT_EQ(column_error(R"("many":{"type":"int8","rank":1})"),
             "[example] column 'many': value 2 is 300, outside of int8 (-128 to 127)");
-  EXPECT_EQ(error(R"("many":{"type":"uint64","rank":1})"),
+  EXPECT_EQ(column_error(R"("many":{"type":"uint64","rank":1})"),
             "[example] column 'many': value 3 is -1, outside of uint64 (0 to 9223372036854775807)");
-  EXPECT_TRUE(contains(error(R"("label":{"type":"bool","rank":0})"), "value 0 is 7, outside of bool (0 to 1)"));
-  EXPECT_EQ(error(R"("label":{"type":"float32","rank":0})"), "[example] feature 'label' holds int64s, not floats");
-  EXPECT_TRUE(contains(error(R"("labl":{"type":"int64","rank":0})"), "no feature 'labl': did you mean 'label'?"));
-  EXPECT_TRUE(contains(error(R"("labl":{"type":"uint8","rank":0})"), "no feature 'labl'"));
+  EXPECT_TRUE(contains(column_error(R"("label":{"type":"bool","rank":0})"), "value 0 is 7, outside of bool (0 to 1)"));
+  EXPECT_EQ(column_error(R"("label":{"type":"float32","rank":0})"),
+            "[example] feature 'label' holds int64s, not floats");
+  EXPECT_TRUE(
+      contains(column_error(R"("labl":{"type":"int64","rank":0})"), "no feature 'labl': did you mean 'label'?"));
+  EXPECT_TRUE(contains(column_error(R"("labl":{"type":"uint8","rank":0})"), "no feature 'labl'"));
 }
 
 TEST(ExampleSchema, AbsentKeysTakeTheirDefault) {
-  EXPECT_EQ(read(R"("absent":{"type":"int32","shape":[2,2],"default":-1})").at(3), -1);
-  EXPECT_EQ(read(R"("absent":{"type":"float32","shape":[2],"default":[1,2.5]})").at(1), 2.5);
-  EXPECT_EQ(read(R"("absent":{"type":"float32","rank":1,"default":[]})").shape(), Shape{0});
-  EXPECT_EQ(read(R"("absent":{"type":"string","rank":0,"default":"none"})").string_values()[0], "none");
-  EXPECT_EQ(read(R"("absent":{"type":"bool","rank":0,"default":true})").at(0), 1);
-  EXPECT_EQ(read(R"("absent":{"type":"uint8","rank":1,"default":"ab"})").at(1), 'b');
-  EXPECT_EQ(read(R"("label":{"type":"int32","rank":0,"default":-1})").at(0), 7);
-  EXPECT_EQ(error(R"("a":{"type":"int8","rank":0,"default":200})"),
+  EXPECT_EQ(read_column(R"("absent":{"type":"int32","shape":[2,2],"default":-1})").at(3), -1);
+  EXPECT_EQ(read_column(R"("absent":{"type":"float32","shape":[2],"default":[1,2.5]})").at(1), 2.5);
+  EXPECT_EQ(read_column(R"("absent":{"type":"float32","rank":1,"default":[]})").shape(), Shape{0});
+  EXPECT_EQ(read_column(R"("absent":{"type":"string","rank":0,"default":"none"})").string_values()[0], "none");
+  EXPECT_EQ(read_column(R"("absent":{"type":"bool","rank":0,"default":true})").at(0), 1);
+  EXPECT_EQ(read_column(R"("absent":{"type":"uint8","rank":1,"default":"ab"})").at(1), 'b');
+  EXPECT_EQ(read_column(R"("label":{"type":"int32","rank":0,"default":-1})").at(0), 7);
+  EXPECT_EQ(column_error(R"("a":{"type":"int8","rank":0,"default":200})"),
             "[example] column 'a': value 0 is 200, outside of int8 (-128 to 127)");
-  EXPECT_EQ(error(R"("a":{"type":"int8","shape":[3],"default":[1,2]})"),
+  EXPECT_EQ(column_error(R"("a":{"type":"int8","shape":[3],"default":[1,2]})"),
             "[example] column 'a': 2 values do not fill the shape [3]");
-  EXPECT_TRUE(contains(error(R"("a":{"type":"int8","rank":0,"default":"x"})"), "'default' holds something that is no"));
+  EXPECT_TRUE(
+      contains(column_error(R"("a":{"type":"int8","rank":0,"default":"x"})"), "'default' holds something that is no"));
 }
 
 TEST(ExampleSchema, WrongFilesAreNamed) {
@@ -96,13 +99,15 @@ TEST(ExampleSchema, WrongFilesAreNamed) {
   EXPECT_EQ(parse("{}"), "[example] f: there is no object 'columns'");
   EXPECT_EQ(parse(R"({"column":{}})"), "[example] f: unknown key 'column': did you mean 'columns'?");
   EXPECT_EQ(parse(R"({"datasetType":"MR","columns":{}})"), "[example] f: 'datasetType' is not \"TF\"");
-  EXPECT_TRUE(contains(error(R"("a":{"rank":0})"), "column 'a': 'type' is missing"));
-  EXPECT_TRUE(contains(error(R"("a":{"type":"int","rank":0})"), "column 'a': unknown type 'int' (allowed: int8 "));
-  EXPECT_TRUE(contains(error(R"("a":{"type":"int8"})"), "neither 'shape' nor 'rank' is there"));
-  EXPECT_TRUE(contains(error(R"("a":{"type":"int8","rank":2})"), "a rank of 2 needs a 'shape'"));
-  EXPECT_TRUE(contains(error(R"("a":{"type":"int8","shape":[-1,-1]})"), "more than one extent of [-1,-1] is -1"));
-  EXPECT_TRUE(contains(error(R"("a":{"type":"int8","shape":[-2]})"), "has an extent of -2"));
-  EXPECT_TRUE(contains(error(R"("a":{"type":"int8","shap":[1]})"), "unknown key 'shap': did you mean 'shape'?"));
+  EXPECT_TRUE(contains(column_error(R"("a":{"rank":0})"), "column 'a': 'type' is missing"));
+  EXPECT_TRUE(
+      contains(column_error(R"("a":{"type":"int","rank":0})"), "column 'a': unknown type 'int' (allowed: int8 "));
+  EXPECT_TRUE(contains(column_error(R"("a":{"type":"int8"})"), "neither 'shape' nor 'rank' is there"));
+  EXPECT_TRUE(contains(column_error(R"("a":{"type":"int8","rank":2})"), "a rank of 2 needs a 'shape'"));
+  EXPECT_TRUE(
+      contains(column_error(R"("a":{"type":"int8","shape":[-1,-1]})"), "more than one extent of [-1,-1] is -1"));
+  EXPECT_TRUE(contains(column_error(R"("a":{"type":"int8","shape":[-2]})"), "has an extent of -2"));
+  EXPECT_TRUE(contains(column_error(R"("a":{"type":"int8","shap":[1]})"), "unknown key 'shap': did you mean 'shape'?"));
 }
 
 TEST(ExampleSchema, IsInferredFromARecord) {

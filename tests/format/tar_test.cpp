@@ -19,7 +19,7 @@ const Members kMembers{{"a.txt", "hello"},
                        {std::string(60, 'p') + "/" + std::string(90, 'n'), "prefix and name"},
                        {std::string(300, 'l') + ".txt", std::string(600, 'x')}};
 
-std::string write_sample(const std::string& path, const Members& members = kMembers) {
+std::string write_sample_tar(const std::string& path, const Members& members = kMembers) {
   TarWriter writer(path);
   for (const auto& [name, content] : members) writer.add(name, content);
   writer.finish();
@@ -81,15 +81,15 @@ class Tar : public ::testing::Test {
 };
 
 TEST_F(Tar, ReadsWhatItWrites) {
-  const std::string whole = write_sample(path_);
+  const std::string whole = write_sample_tar(path_);
   EXPECT_EQ(whole.size() % 10240, 0u);
   const TarFile file(path_);
   EXPECT_EQ(members_of(file), kMembers);
   EXPECT_EQ(file.header_offset(0), 0u);
   EXPECT_EQ(file.offset(0), 512u);
   EXPECT_EQ(file.length(2), 512u);
-  EXPECT_EQ(whole, write_sample(folder_.file("again.tar")));
-  write_sample(path_, {});
+  EXPECT_EQ(whole, write_sample_tar(folder_.file("again.tar")));
+  write_sample_tar(path_, {});
   EXPECT_EQ(TarFile(path_).size(), 0u);
 }
 
@@ -130,7 +130,7 @@ TEST_F(Tar, ProgramsOfOthersAgree) {
     EXPECT_EQ(members_of(TarFile(path_)), expected);  // without the links and the folder
   }
   // And tar can read what we write.
-  write_sample(path_);
+  write_sample_tar(path_);
   const std::string out = folder_.file("out");
   std::filesystem::create_directories(out);
   ASSERT_EQ(std::system(("tar -C " + out + " -xf " + path_ + " a.txt dir/block.bin").c_str()), 0);
@@ -207,7 +207,7 @@ TEST_F(Tar, CompressedArchivesAreRefusedByName) {
 
 TEST_F(Tar, EveryCutIsNamed) {
   const Members members{{"a.txt", "hello"}, {std::string(160, 'l'), std::string(512, 'x')}};
-  const std::string whole = write_sample(folder_.file("whole.tar"), members);
+  const std::string whole = write_sample_tar(folder_.file("whole.tar"), members);
   const std::size_t end = 512 * (2 + 4);  // where the zeros begin
   // Everything after the two blocks of zeros is padding.
   expect_cuts_are_errors(
@@ -226,12 +226,12 @@ TEST_F(Tar, EveryCutIsNamed) {
 }
 
 TEST_F(Tar, FlippedBytesNeverCrash) {
-  const std::string whole = write_sample(folder_.file("whole.tar"));
+  const std::string whole = write_sample_tar(folder_.file("whole.tar"));
   EXPECT_GT(expect_flips_are_survived(path_, whole, [&] { members_of(TarFile(path_)); }), 200);
 }
 
 TEST_F(Tar, IndexIsKeptAndNeverTrustedBlindly) {
-  write_sample(path_);
+  write_sample_tar(path_);
   const TarOptions options{.index_cache_directory = folder_.path()};  // beside the archive
   EXPECT_FALSE(TarFile(path_, options).index_was_cached());
   const TarFile cached(path_, options);
@@ -250,7 +250,7 @@ TEST_F(Tar, IndexIsKeptAndNeverTrustedBlindly) {
   // Another time, and a damaged cache: rebuilt.
   std::filesystem::last_write_time(path_, time + std::chrono::seconds(1));
   EXPECT_TRUE(contains(error_of([&] { TarFile(path_, options); }), "wrong checksum"));
-  write_sample(path_);
+  write_sample_tar(path_);
   EXPECT_FALSE(TarFile(path_, options).index_was_cached());
   std::string index;
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
@@ -268,7 +268,7 @@ TEST_F(Tar, IndexIsKeptAndNeverTrustedBlindly) {
 }
 
 TEST_F(Tar, AnyThreadMayRead) {
-  write_sample(path_);
+  write_sample_tar(path_);
   const TarFile file(path_);
   std::vector<std::thread> threads;
   std::array<bool, 4> right{};

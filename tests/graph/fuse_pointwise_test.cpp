@@ -87,7 +87,7 @@ Graph random_graph(std::mt19937& random) {
   return b.finish();
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) {
+bool same_but_for_signs_of_nan(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   if (a.dtype() != DType::f32) return std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
   for (std::int64_t i = 0; i < a.elements(); ++i) {
@@ -119,11 +119,11 @@ TEST(FusePointwise, RandomGraphsKeepTheirValuesBitByBit) {
     const std::vector<Tensor> got = evaluate_returns(fused, arguments);
     ASSERT_EQ(expected.size(), got.size());
     for (std::size_t i = 0; i < got.size(); ++i) {
-      ASSERT_TRUE(same_bits(expected[i], got[i])) << to_text(graph) << to_text(fused);
+      ASSERT_TRUE(same_but_for_signs_of_nan(expected[i], got[i])) << to_text(graph) << to_text(fused);
     }
     const Arguments next = evaluate_updates(graph, arguments);
     for (const auto& [name, tensor] : evaluate_updates(fused, arguments)) {
-      ASSERT_TRUE(same_bits(next.at(name), tensor)) << name << to_text(graph) << to_text(fused);
+      ASSERT_TRUE(same_but_for_signs_of_nan(next.at(name), tensor)) << name << to_text(graph) << to_text(fused);
     }
     const Graph parsed = parse_graph(to_text(fused));
     ASSERT_EQ(to_text(parsed), to_text(fused));

@@ -12,7 +12,7 @@
 namespace ridgeline::nn {
 namespace {
 
-constexpr std::int64_t kBatch = 3, kClasses = 5;
+constexpr std::int64_t kPooledBatch = 3, kPooledClasses = 5;
 
 struct Ran {
   std::vector<std::string> kernels;  // number of convolutions and pools in the forward pass
@@ -34,7 +34,7 @@ Ran run(const Step& step, const Arguments& stored, const std::vector<std::string
     Tensor t(value.type.dtype, value.type.shape);
     SampleRandom random(philox_key(5, value.name), 0, 0);
     for (std::int64_t i = 0; i < t.elements(); ++i)
-      t.set(i, t.dtype() == DType::i32 ? static_cast<double>(random.integer(0, kClasses - 1)) : random.normal());
+      t.set(i, t.dtype() == DType::i32 ? static_cast<double>(random.integer(0, kPooledClasses - 1)) : random.normal());
     program->bind(value.name, t);
   }
   EXPECT_TRUE(program->run());
@@ -51,8 +51,8 @@ Ran run(const Step& step, const Arguments& stored, const std::vector<std::string
 TEST(PooledConvolutions, OfAlexnetInBf16HaveTheValuesOfTheOpsApart) {
   if (device::active_isa() != device::Isa::amx) GTEST_SKIP() << "this machine has no tiles";
   const Step step = build_training_step({.model = &model_named("alexnet_torchvision"),
-                                         .model_options = {.num_classes = kClasses},
-                                         .batch_size = kBatch,
+                                         .model_options = {.num_classes = kPooledClasses},
+                                         .batch_size = kPooledBatch,
                                          .image_size = 224,
                                          .images = ImageForm::f32,
                                          .seed = 3},

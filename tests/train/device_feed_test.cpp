@@ -15,7 +15,7 @@
 namespace ridgeline::train {
 namespace {
 
-constexpr std::int64_t kSteps = 40;
+constexpr std::int64_t kFeedSteps = 40;
 
 struct Outcome {
   std::vector<double> losses;  // at the end of each loop
@@ -33,7 +33,7 @@ Outcome train_on_device(std::int64_t loop, bool records, data::IteratorOptions o
   options.epochs = data::kForever;
   DatasetFeed feed(shuffled_points(), options, {}, queue ? &session.device() : nullptr);
   RecordedLosses losses;
-  Loop(model, feed, {.total_steps = kSteps, .steps_per_epoch = kSteps, .loop = loop}).run({&losses});
+  Loop(model, feed, {.total_steps = kFeedSteps, .steps_per_epoch = kFeedSteps, .loop = loop}).run({&losses});
   Outcome outcome{.losses = losses.all, .place = feed.state()};
   for (const std::string& name : session.parameters().names()) outcome.values[name] = session.parameters().get(name);
   outcome.replays = static_cast<SimulatedDevice&>(session.device()).replays();
@@ -53,7 +53,7 @@ TEST(DeviceFeed, WholeLoopsThroughTheQueueHaveTheBitsOfStepsOneByOne) {
   for (const std::int64_t loop : {1, 7, 40}) {
     const Outcome many = train_on_device(loop, true);
     expect_same_values(one, many);
-    EXPECT_GT(many.replays, kSteps - 6) << loop;
+    EXPECT_GT(many.replays, kFeedSteps - 6) << loop;
   }
 }
 

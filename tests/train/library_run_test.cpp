@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kEpochs = 10;
-constexpr std::int64_t kSteps = kEpochs * kPoints / LineModel::kRows;
+constexpr std::int64_t kLibrarySteps = kEpochs * kPoints / LineModel::kRows;
 
 // A model, the first value of each batch that it got, and its losses.
 struct Trained {
@@ -171,7 +171,7 @@ TEST(LibraryRun, GoesOnFromTheNewestFileThatIsWhole) {
   std::vector<std::string> warnings;
   ModelCheckpoint again = saver_in(directory);
   EXPECT_TRUE(again.resume(damaged.model, [&](const std::string& text) { warnings.push_back(text); }));
-  EXPECT_EQ(damaged.model.global_step(), kSteps - 1);
+  EXPECT_EQ(damaged.model.global_step(), kLibrarySteps - 1);
   EXPECT_EQ(again.latest_ckpt_file_name(), directory + "/net-10_3.safetensors");
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("net-10_4"), std::string::npos) << warnings[0];

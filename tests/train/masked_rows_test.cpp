@@ -15,7 +15,7 @@
 namespace ridgeline::train {
 namespace {
 
-constexpr std::int64_t kSide = 16, kClasses = 5;
+constexpr std::int64_t kMaskedSide = 16, kMaskedClasses = 5;
 
 // The rows of a step; masked ones contain values that would be noticed.
 struct Rows {
@@ -25,8 +25,8 @@ struct Rows {
 Rows draw(const std::vector<std::uint8_t>& mask, bool only_good, std::uint64_t step) {
   const auto all = static_cast<std::int64_t>(mask.size());
   const auto good = static_cast<std::int64_t>(std::count(mask.begin(), mask.end(), 1));
-  const std::int64_t rows = only_good ? good : all, pixels = kSide * kSide * 3;
-  Rows batch{Tensor(DType::f32, Shape{rows, kSide, kSide, 3}), Tensor(DType::i32, Shape{rows}),
+  const std::int64_t rows = only_good ? good : all, pixels = kMaskedSide * kMaskedSide * 3;
+  Rows batch{Tensor(DType::f32, Shape{rows, kMaskedSide, kMaskedSide, 3}), Tensor(DType::i32, Shape{rows}),
              Tensor(DType::u8, Shape{rows})};
   SampleRandom random(philox_key(5, "rows"), 0, step);
   std::int64_t row = 0;
@@ -35,7 +35,7 @@ Rows draw(const std::vector<std::uint8_t>& mask, bool only_good, std::uint64_t s
     float* image = batch.images.data<float>() + row * pixels;
     for (std::int64_t i = 0; i < pixels; ++i)
       image[i] = counts != 0 ? static_cast<float>(random.uniform(-1, 1)) : 50.0f;
-    batch.labels.set(row, counts != 0 ? static_cast<double>(random.integer(0, kClasses - 1)) : -1);
+    batch.labels.set(row, counts != 0 ? static_cast<double>(random.integer(0, kMaskedClasses - 1)) : -1);
     batch.mask.set(row, counts);
     ++row;
   }
@@ -46,9 +46,9 @@ struct Trained {
   Trained(const char* model_name, std::int64_t rows, bool masked, const PrecisionPolicy& precision = {})
       : model(session,
               nn::image_classifier({.model = &nn::model_named(model_name),
-                                    .model_options = {.num_classes = kClasses},
+                                    .model_options = {.num_classes = kMaskedClasses},
                                     .batch_size = rows,
-                                    .image_size = kSide,
+                                    .image_size = kMaskedSide,
                                     .images = nn::ImageForm::f32,
                                     .row_mask = masked}),
               {.seed = 3, .compile = {.precision = precision}}) {
@@ -146,9 +146,9 @@ std::pair<std::vector<double>, std::vector<NamedTensor>> train_shared(comm::Comm
   Model model(
       session,
       nn::image_classifier({.model = &nn::model_named("linear"),
-                            .model_options = {.num_classes = kClasses},
+                            .model_options = {.num_classes = kMaskedClasses},
                             .batch_size = rows / parts,
-                            .image_size = kSide,
+                            .image_size = kMaskedSide,
                             .images = nn::ImageForm::f32,
                             .row_mask = true}),
       {.seed = 3, .distribution = {.ranks = n, .rank = rank}, .parts = {.parts = parts, .ranks = n, .place = rank}});

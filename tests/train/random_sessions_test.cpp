@@ -18,7 +18,7 @@
 namespace ridgeline::train {
 namespace {
 
-constexpr std::int64_t kRuns = 6, kClasses = 10;
+constexpr std::int64_t kRuns = 6, kSessionClasses = 10;
 
 struct Plan {
   nn::TrainingOptions training;
@@ -48,7 +48,7 @@ struct Place {
       : session({.compute_threads = 2}),
         model(session,
               nn::image_classifier({.model = &nn::model_named("resnet20"),
-                                    .model_options = {.num_classes = kClasses},
+                                    .model_options = {.num_classes = kSessionClasses},
                                     .batch_size = 2,
                                     .image_size = 32}),
               {.compile = {.precision = plan.precision}}) {
@@ -65,7 +65,7 @@ void run(Program& program, std::uint64_t number) {
     if (info.kind != ValueKind::input) continue;
     Tensor t(info.type.dtype, info.type.shape);
     SampleRandom random(philox_key(number, info.name), 0, 0);
-    const std::int64_t most = info.name == "images" ? 255 : info.name == "labels" ? kClasses - 1 : 1;
+    const std::int64_t most = info.name == "images" ? 255 : info.name == "labels" ? kSessionClasses - 1 : 1;
     for (std::int64_t i = 0; i < t.elements(); ++i) t.set(i, static_cast<double>(random.integer(0, most)));
     program.bind(info.name, t);
   }

@@ -17,13 +17,13 @@
 namespace ridgeline::train {
 namespace {
 
-struct Seen {
+struct WrittenSummaries {
   std::map<std::string, int> histograms, pictures;  // events by tag
   std::map<std::string, double> counts;             // values of the last histogram
   int graphs = 0, nodes = 0;
 };
 
-void read_histogram(ProtobufReader message, Seen& seen, const std::string& tag) {
+void read_histogram(ProtobufReader message, WrittenSummaries& seen, const std::string& tag) {
   double count = 0, in_parts = 0;
   std::vector<double> parts;
   while (message.next()) {
@@ -35,8 +35,8 @@ void read_histogram(ProtobufReader message, Seen& seen, const std::string& tag) 
   seen.counts[tag] = count;
 }
 
-Seen read_events(const std::string& directory) {
-  Seen seen;
+WrittenSummaries read_events(const std::string& directory) {
+  WrittenSummaries seen;
   const TFRecordFile file(glob_files(directory + "/events.out.tfevents.*").at(0), {.index_cache_directory = ""});
   std::string storage;
   for (std::size_t i = 0; i < file.size(); ++i) {
@@ -75,7 +75,7 @@ TEST(Summaries, HoldHistogramsPicturesAndTheGraphAndChangeNoBit) {
   recipe.save_graph = true;
   const TrainingResult result = train(recipe);
   EXPECT_EQ(read_file(result.checkpoint_path), read_file(plain.checkpoint_path));
-  const Seen seen = read_events(recipe.log_dir);
+  const WrittenSummaries seen = read_events(recipe.log_dir);
   EXPECT_EQ(seen.graphs, 1);
   EXPECT_GT(seen.nodes, 200);
   EXPECT_EQ(seen.pictures,

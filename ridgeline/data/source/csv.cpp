@@ -38,7 +38,7 @@ std::vector<ManifestColumn> or_all(std::vector<ManifestColumn> declared, const C
   return declared;
 }
 
-struct Row : Record::Work {
+struct CsvWork : Record::Work {
   CsvRow row;
 };
 
@@ -62,7 +62,7 @@ class CsvSource : public Source {
   std::uint64_t size() const override { return file_.size(); }
   Schema schema() const override { return manifest_.schema(); }
   void read(std::uint64_t index, Record& record) const override {
-    CsvRow& row = record.work_as<Row>().row;
+    CsvRow& row = record.work_as<CsvWork>().row;
     file_.read(index, row);
     ManifestRow out(manifest_, record);
     for (std::size_t i = 0; i < places_.size(); ++i) {

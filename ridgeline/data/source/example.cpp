@@ -91,14 +91,14 @@ class ExampleSource : public Source {
 
 bool schema_is_in_a_file(const Node& node) { return !arg<std::string>(node.args, "schema").empty(); }
 
-std::optional<Schema> columns_of(const Node& node) {
+std::optional<Schema> example_columns_of(const Node& node) {
   if (!schema_is_in_a_file(node)) return std::nullopt;
   return ExampleColumns(node, ExampleSchema::read(arg<std::string>(node.args, "schema"))).schema();
 }
 
 // Columns have their stored names in the arguments. Where the column label is not wanted, its arguments are removed,
 // too.
-void choose_columns(Node& node, Texts wanted) {
+void choose_example_columns(Node& node, Texts wanted) {
   if (const std::string& label = arg<std::string>(node.args, "label"); !label.empty()) {
     const auto found = std::find(wanted.begin(), wanted.end(), kLabelColumn);
     if (found != wanted.end()) {
@@ -139,9 +139,9 @@ SourceEntry example_source() {
                num_classes_arg()}),
           .check = check_example,
           .open = open_as<ExampleSource>,
-          .columns = columns_of,
+          .columns = example_columns_of,
           .columns_in_file = schema_is_in_a_file,
-          .choose_columns = choose_columns};
+          .choose_columns = choose_example_columns};
 }
 
 }  // namespace ridgeline::data

@@ -10,7 +10,7 @@
 namespace ridgeline::data {
 namespace {
 
-struct Values : Record::Work {
+struct ExampleWork : Record::Work {
   std::vector<Tensor> tensors;
 };
 
@@ -75,7 +75,7 @@ std::int64_t ExampleColumns::label_in(const Tensor& value) const {
 
 void ExampleColumns::read(std::span<const std::uint8_t> bytes, Record& record) const {
   const Example example(bytes);
-  std::vector<Tensor>& values = record.work_as<Values>().tensors;
+  std::vector<Tensor>& values = record.work_as<ExampleWork>().tensors;
   values.resize(columns_.size());
   record.objects.clear();
   record.cells.clear();

@@ -11,12 +11,12 @@ Dataset Files(std::vector<std::string> patterns) { return source_dataset("files"
 
 namespace {
 
-Schema columns() { return {encoded_image(), {"path", DType::bytes, Shape{}}}; }
+Schema file_columns() { return {encoded_image(), {"path", DType::bytes, Shape{}}}; }
 
 class FilesSource : public Source {
  public:
   explicit FilesSource(const Node& node)
-      : files_(expand_patterns("files", arg<Texts>(node.args, "files"))), schema_(columns()) {}
+      : files_(expand_patterns("files", arg<Texts>(node.args, "files"))), schema_(file_columns()) {}
 
   std::uint64_t size() const override { return files_.size(); }
   Schema schema() const override { return schema_; }
@@ -42,7 +42,7 @@ SourceEntry files_source() {
           .args = {files_arg()},
           .check = check_files,
           .open = open_as<FilesSource>,
-          .columns = [](const Node&) { return std::optional(columns()); },
+          .columns = [](const Node&) { return std::optional(file_columns()); },
           .classes = [](const Node&) { return std::optional(SourceClasses{}); }};
 }
 

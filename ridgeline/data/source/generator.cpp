@@ -22,7 +22,7 @@ Dataset FromStream(const std::string& name) { return source_dataset("generator",
 namespace {
 
 // The row that a record's cells point into.
-struct Values : Record::Work {
+struct GeneratorWork : Record::Work {
   std::vector<Tensor> row;
 };
 
@@ -30,7 +30,7 @@ struct Values : Record::Work {
 void put_row(std::vector<Tensor> row, const Schema& schema, Record& record) {
   if (row.size() != schema.size())
     throw Error(fmt::format("the row has {} columns, {} are declared", row.size(), schema.size()));
-  std::vector<Tensor>& kept = record.work_as<Values>().row = std::move(row);
+  std::vector<Tensor>& kept = record.work_as<GeneratorWork>().row = std::move(row);
   record.objects.clear();
   record.cells.clear();
   for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -168,7 +168,7 @@ class StreamSource : public Source {
   const std::int64_t delivered_limit_ = available_memory() / 16;
 };
 
-std::unique_ptr<Source> open(const Node& node) {
+std::unique_ptr<Source> open_generator(const Node& node) {
   if (arg<bool>(node.args, "stream")) return std::make_unique<StreamSource>(node);
   return std::make_unique<GeneratorSource>(node);
 }
@@ -184,7 +184,7 @@ SourceEntry generator_source() {
                     .code = true},
                    flag_arg("stream", "rows can only be read in order (register_stream)", false)},
           .check = [](const Node& node) { not_empty(node, "name"); },
-          .open = open};
+          .open = open_generator};
 }
 
 }  // namespace ridgeline::data

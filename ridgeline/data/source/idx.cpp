@@ -35,7 +35,7 @@ Tensor transposed(const Tensor& images) {
   return out;
 }
 
-std::unique_ptr<Source> open(const Node& node) {
+std::unique_ptr<Source> open_idx(const Node& node) {
   const std::string& image_file = arg<std::string>(node.args, "images");
   const std::string& label_file = arg<std::string>(node.args, "labels");
   Tensor images = read_idx(image_file);
@@ -80,7 +80,7 @@ SourceEntry idx_source() {
                 not_empty(node, "labels");
                 check_label_base(node);
               },
-          .open = open};
+          .open = open_idx};
 }
 
 }  // namespace ridgeline::data

@@ -20,9 +20,9 @@ Args args_of(const std::string& dir, ImageFolderOptions options) {
           {"labels", std::move(options.labels)}};
 }
 
-Schema columns() { return {encoded_image(), class_label()}; }
+Schema folder_columns() { return {encoded_image(), class_label()}; }
 
-std::optional<SourceClasses> classes_of(const Node& node) {
+std::optional<SourceClasses> folder_classes_of(const Node& node) {
   const Texts& classes = arg<Texts>(node.args, "classes");
   const Integers& labels = arg<Integers>(node.args, "labels");
   if (classes.empty()) return std::nullopt;
@@ -48,8 +48,8 @@ class ImageFolderSource : public Source {
   ImageFolderSource(const Node& node, std::shared_ptr<const ClassFolders> found)
       : found_(std::move(found)),
         labels_(arg<Integers>(node.args, "labels")),
-        given_(classes_of(node)),
-        schema_(columns()) {}
+        given_(folder_classes_of(node)),
+        schema_(folder_columns()) {}
 
   std::uint64_t size() const override { return found_->files.size(); }
   Schema schema() const override { return schema_; }
@@ -125,8 +125,8 @@ SourceEntry image_folder_source() {
                 .fallback = Integers{}}},
       .check = check_image_folder,
       .open = open_as<ImageFolderSource>,
-      .columns = [](const Node&) { return std::optional(columns()); },
-      .classes = classes_of};
+      .columns = [](const Node&) { return std::optional(folder_columns()); },
+      .classes = folder_classes_of};
 }
 
 }  // namespace ridgeline::data

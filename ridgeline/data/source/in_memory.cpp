@@ -17,11 +17,11 @@ Dataset InMemory(std::vector<NamedTensor> columns) {
 
 namespace {
 
-std::unique_ptr<Source> open(const Node& node) {
+std::unique_ptr<Source> open_in_memory(const Node& node) {
   return std::make_unique<TensorSource>("[in_memory]", arg<Tensors>(node.args, "columns"));
 }
 
-void choose_columns(Node& node, Texts wanted) {
+void choose_tensors(Node& node, Texts wanted) {
   std::erase_if(std::get<Tensors>(node.args.at("columns")), [&](const NamedTensor& tensor) {
     return std::find(wanted.begin(), wanted.end(), tensor.name) == wanted.end();
   });
@@ -54,11 +54,11 @@ SourceEntry in_memory_source() {
       .doc = "columns in memory",
       .args = {{.name = "columns", .type = ArgType::tensors, .doc = "named tensors with the same first extent"}},
       .check = check_columns,
-      .open = open,
+      .open = open_in_memory,
       .columns = [](const Node& node) { return std::optional(columns_as_schema(arg<Tensors>(node.args, "columns"))); },
       .records =
           [](const Node& node) { return std::optional(arg<Tensors>(node.args, "columns")[0].tensor.shape()[0]); },
-      .choose_columns = choose_columns};
+      .choose_columns = choose_tensors};
 }
 
 }  // namespace ridgeline::data

@@ -19,7 +19,7 @@ Dataset NamedSet(const std::string& set, const std::string& split, const std::st
 
 namespace {
 
-std::optional<Schema> columns_of(const Node& node) {
+std::optional<Schema> named_columns_of(const Node& node) {
   switch (dataset_recipe(arg<std::string>(node.args, "set")).reader) {
     case RecipeReader::idx: return std::nullopt;  // the extents of the pictures
     case RecipeReader::cifar10:
@@ -35,7 +35,7 @@ std::optional<Schema> columns_of(const Node& node) {
 }
 
 // Files beside CIFAR's may name its classes otherwise.
-std::optional<SourceClasses> classes_of(const Node& node) {
+std::optional<SourceClasses> named_classes_of(const Node& node) {
   const DatasetRecipe& recipe = dataset_recipe(arg<std::string>(node.args, "set"));
   const bool cifar = recipe.reader == RecipeReader::cifar10 || recipe.reader == RecipeReader::cifar100;
   if (recipe.class_names.empty() || cifar) return std::nullopt;
@@ -48,7 +48,7 @@ class AnnotatedSource : public Source {
       : set_(arg<std::string>(node.args, "set")),
         found_(std::move(found)),
         boxes_(arg<bool>(node.args, "boxes")),
-        schema_(*columns_of(node)) {}
+        schema_(*named_columns_of(node)) {}
 
   std::uint64_t size() const override { return found_.files.size(); }
   Schema schema() const override { return schema_; }
@@ -120,7 +120,7 @@ std::unique_ptr<Source> delegate(const char* op, Args args) {
   return open_source(node);
 }
 
-std::unique_ptr<Source> open(const Node& node) {
+std::unique_ptr<Source> open_named(const Node& node) {
   const DatasetRecipe& recipe = dataset_recipe(arg<std::string>(node.args, "set"));
   const std::string &split = arg<std::string>(node.args, "split"), &root = arg<std::string>(node.args, "root");
   switch (recipe.reader) {
@@ -162,9 +162,9 @@ SourceEntry named_source() {
                place_arg("root", "folder of the data set"),
                flag_arg("boxes", "the columns boxes (f32, fractions: top, left, bottom, right) and box_labels", false)},
       .check = check_named,
-      .open = open,
-      .columns = columns_of,
-      .classes = classes_of};
+      .open = open_named,
+      .columns = named_columns_of,
+      .classes = named_classes_of};
 }
 
 }  // namespace ridgeline::data

@@ -19,7 +19,7 @@ Dataset Packed(std::vector<std::string> files, std::vector<std::string> columns)
 
 namespace {
 
-struct Row : Record::Work {
+struct PackedWork : Record::Work {
   PackedRow row;
 };
 
@@ -49,7 +49,7 @@ class PackedSource : public Source {
   std::uint64_t size() const override { return files_.size(); }
   Schema schema() const override { return schema_; }
   void read(std::uint64_t index, Record& record) const override {
-    PackedRow& row = record.work_as<Row>().row;
+    PackedRow& row = record.work_as<PackedWork>().row;
     const auto place = files_.at(index);
     place.file->read(place.record, row);
     record.objects.clear();

@@ -47,7 +47,7 @@ Dataset Tar(std::vector<std::string> files, TarOptions options) {
 
 namespace {
 
-Schema columns_of(const Node& node) {
+Schema tar_columns_of(const Node& node) {
   Schema schema;
   if (!arg<Texts>(node.args, "image").empty()) schema.push_back(encoded_image());
   if (!arg<std::string>(node.args, "label").empty()) schema.push_back(class_label());
@@ -117,7 +117,7 @@ class TarSource : public Source {
         fields_(arg<Texts>(node.args, "fields")),
         num_classes_(arg<std::int64_t>(node.args, "num_classes")),
         class_names_(arg<Texts>(node.args, "class_names")),
-        schema_(columns_of(node)) {
+        schema_(tar_columns_of(node)) {
     const std::int64_t tries = arg<std::int64_t>(node.args, "tries");
     const HttpOptions http{.tries = static_cast<int>(std::min<std::int64_t>(tries, std::numeric_limits<int>::max())),
                            .stall_seconds = static_cast<double>(arg<std::int64_t>(node.args, "stall_seconds"))};
@@ -290,7 +290,7 @@ SourceEntry tar_source() {
                            20)},
       .check = check_tar,
       .open = open_as<TarSource>,
-      .columns = [](const Node& node) { return std::optional(columns_of(node)); },
+      .columns = [](const Node& node) { return std::optional(tar_columns_of(node)); },
       .classes = [](const Node& node) -> std::optional<SourceClasses> {
         const Texts& names = arg<Texts>(node.args, "class_names");
         if (!names.empty()) return classes_in_order(names);

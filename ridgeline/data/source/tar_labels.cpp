@@ -16,7 +16,7 @@ constexpr std::string_view kFolder = "/";
 constexpr std::string_view kKeys[] = {"label",       "cls",      "class",     "class_id",   "label_id",  "target",
                                       "category_id", "category", "label_idx", "class_name", "label_name"};
 
-std::vector<std::string> keys_of(const JsonValue& object) {
+std::vector<std::string> keys_of_object(const JsonValue& object) {
   std::vector<std::string> keys;
   if (const JsonValue::Object* members = object.object()) {
     for (const JsonMember& member : *members) keys.push_back(member.key);
@@ -78,7 +78,8 @@ TarLabelText tar_label_text(std::span<const std::uint8_t> content, const TarLabe
   const JsonValue object = parse_json(text, where);
   const JsonValue* value = object.find(label.key);
   if (!value)
-    throw Error(fmt::format("{} has no member '{}' (it has: {})", where, label.key, fmt::join(keys_of(object), ", ")));
+    throw Error(
+        fmt::format("{} has no member '{}' (it has: {})", where, label.key, fmt::join(keys_of_object(object), ", ")));
   std::string member = fmt::format("member '{}' of {}", label.key, where);
   if (const std::int64_t* number = value->integer()) return {std::to_string(*number), std::move(member)};
   if (const std::string* name = value->text()) return {*name, std::move(member)};

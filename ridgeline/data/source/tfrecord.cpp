@@ -39,7 +39,7 @@ Args args_of(std::vector<std::string> files, const TFRecordOptions& options) {
       options.record_files);
 }
 
-Schema columns() { return {encoded_image(), class_label()}; }
+Schema tfrecord_columns() { return {encoded_image(), class_label()}; }
 
 // auto: the files tell.
 std::optional<int> given_label_base(const Node& node) {
@@ -82,7 +82,9 @@ class TFRecordSource : public Source {
  public:
   explicit TFRecordSource(const Node& node) : TFRecordSource(node, given_label_base(node)) {}
   TFRecordSource(const Node& node, std::optional<int> label_base)
-      : files_(open_record_files(node)), schema_(columns()), num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
+      : files_(open_record_files(node)),
+        schema_(tfrecord_columns()),
+        num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
     label_base_ = label_base ? *label_base : find_label_base();
   }
 
@@ -201,7 +203,7 @@ SourceEntry tfrecord_source() {
            num_classes_arg()}),
       .check = check_tfrecord,
       .open = open_as<TFRecordSource>,
-      .columns = [](const Node&) { return std::optional(columns()); },
+      .columns = [](const Node&) { return std::optional(tfrecord_columns()); },
       .label_base = given_label_base};
 }
 

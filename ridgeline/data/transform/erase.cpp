@@ -38,7 +38,7 @@ std::uint8_t* own(Frame& frame) {
   return out;
 }
 
-image::Size size_of(const Cell& cell) { return {static_cast<int>(cell.dims[0]), static_cast<int>(cell.dims[1])}; }
+image::Size size_of_cell(const Cell& cell) { return {static_cast<int>(cell.dims[0]), static_cast<int>(cell.dims[1])}; }
 
 // A double for p; below it the draws of image::draw_erasing_box, then those of the noise.
 class RandomErasingStep : public Step {
@@ -53,7 +53,7 @@ class RandomErasingStep : public Step {
   void run(Frame& frame, Scratch&) const override {
     SampleRandom random = frame.random(key_);
     if (!(random.uniform() < p_)) return;
-    const image::Size size = size_of(frame.cell);
+    const image::Size size = size_of_cell(frame.cell);
     const std::optional<image::Box> box = image::draw_erasing_box(size, rule_, random);
     if (!box) return;
     const int channels = static_cast<int>(frame.cell.dims[2]);
@@ -94,7 +94,7 @@ class CutOutStep : public Step {
         fill_(colour_of(arg<Integers>(t.args, "fill"))) {}
   void run(Frame& frame, Scratch&) const override {
     SampleRandom random = frame.random(key_);
-    const image::Size size = size_of(frame.cell);
+    const image::Size size = size_of_cell(frame.cell);
     std::uint8_t* out = own(frame);
     for (int i = 0; i < patches_; ++i) {
       const image::Box box = image::draw_cutout_box(size, length_, random, rule_);

@@ -1,8 +1,6 @@
 #include "ridgeline/format/record/packed.h"
 
-#include <array>
 #include <bit>
-#include <cstdio>
 #include <cstring>
 
 #include "ridgeline/core/error.h"
@@ -17,14 +15,8 @@ static_assert(std::endian::native == std::endian::little, "packed files are read
 
 namespace {
 
-std::string hex(std::uint32_t value) {
-  std::array<char, 11> text{};
-  std::snprintf(text.data(), text.size(), "0x%08x", value);
-  return text.data();
-}
-
 std::string checksums(std::uint32_t stored, std::uint32_t computed) {
-  return "has a wrong checksum (stored " + hex(stored) + ", computed " + hex(computed) + ")";
+  return "has a wrong checksum (stored " + crc32c_text(stored) + ", computed " + crc32c_text(computed) + ")";
 }
 
 }  // namespace

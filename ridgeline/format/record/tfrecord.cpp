@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 
 #include "ridgeline/core/bytes.h"
@@ -58,12 +57,6 @@ class HeaderReader {
   std::size_t filled_ = 0;
 };
 
-std::string hex(std::uint32_t value) {
-  std::array<char, 11> text{};
-  std::snprintf(text.data(), text.size(), "0x%08x", value);
-  return text.data();
-}
-
 // What is wrong with a record of which only `left` bytes exist.
 std::string header_is_cut(std::uint64_t left) {
   return "is cut short: " + std::to_string(left) + " bytes are left, its header has 12";
@@ -74,8 +67,8 @@ std::string data_is_cut(std::uint64_t length, std::uint64_t left) {
 }
 std::string wrong_length(const std::uint8_t* header, std::uint64_t at) {
   if (at == 0 && is_lfs_pointer({header, 12})) return kLfsPointerText;
-  return "has a wrong checksum of its length (stored " + hex(load<std::uint32_t>(header + 8)) + ", computed " +
-         hex(masked_crc32c({header, 8})) + ")" + (at == 0 ? "; is this a TFRecord file?" : "");
+  return "has a wrong checksum of its length (stored " + crc32c_text(load<std::uint32_t>(header + 8)) + ", computed " +
+         crc32c_text(masked_crc32c({header, 8})) + ")" + (at == 0 ? "; is this a TFRecord file?" : "");
 }
 
 std::string place(const std::string& path, std::size_t record, std::uint64_t byte) {
@@ -207,7 +200,8 @@ std::optional<std::span<const std::uint8_t>> TFRecordFile::record(std::size_t i,
   const auto stored = load<std::uint32_t>(header + kHeader + length(i));
   const std::uint32_t computed = masked_crc32c(data);
   if (stored != computed) {
-    fault = "has a wrong checksum of its data (stored " + hex(stored) + ", computed " + hex(computed) + ")";
+    fault =
+        "has a wrong checksum of its data (stored " + crc32c_text(stored) + ", computed " + crc32c_text(computed) + ")";
     return std::nullopt;
   }
   return data;

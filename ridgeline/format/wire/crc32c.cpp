@@ -1,5 +1,7 @@
 #include "ridgeline/format/wire/crc32c.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstring>
 
@@ -54,5 +56,7 @@ std::uint32_t crc32c_by_table(std::span<const std::uint8_t> bytes, std::uint32_t
   for (; n > 0; ++p, --n) state = (state >> 8) ^ kTables[0][(state ^ *p) & 0xffu];
   return ~state;
 }
+
+std::string crc32c_text(std::uint32_t crc) { return fmt::format("0x{:08x}", crc); }
 
 }  // namespace ridgeline

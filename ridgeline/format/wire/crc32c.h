@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace ridgeline {
 
@@ -23,5 +24,8 @@ inline std::uint32_t masked_crc32c(std::span<const std::uint8_t> bytes) {
   const std::uint32_t crc = crc32c(bytes);
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
+
+// A checksum as messages have it: "0x0badcafe".
+std::string crc32c_text(std::uint32_t crc);
 
 }  // namespace ridgeline

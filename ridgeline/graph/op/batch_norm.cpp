@@ -10,12 +10,6 @@ namespace {
 
 using namespace rules;
 
-double epsilon_of(std::string_view op, const Attributes& attributes) {
-  const double epsilon = attributes.real("epsilon");
-  if (!(epsilon > 0)) fail(op, "epsilon=" + to_string(Attribute(epsilon)) + " must be positive");
-  return epsilon;
-}
-
 // Checks x [...,C], that operands [first, last) are [C] and of one type, x's or f32, and that all others have x's type;
 // returns C.
 std::int64_t channels_of(std::string_view op, const OpInstance& instance, std::size_t first, std::size_t last) {
@@ -133,7 +127,7 @@ double ceiling_of(const Attributes& attributes) {
   return ceiling;
 }
 
-std::vector<ValueType> infer_backward(const OpInstance& op) {
+std::vector<ValueType> infer_batch_norm_bwd(const OpInstance& op) {
   const Gate gate = gate_of(op.attributes);
   ceiling_of(op.attributes);
   const bool addend = op.attributes.boolean("addend");
@@ -161,7 +155,7 @@ std::vector<double> as_stored(const std::vector<double>& values, DType dtype) {
 }
 
 // dx = gamma*inv_std * (g - mean(g) - xhat * mean(g*xhat)), the means over the batch.
-void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_batch_norm_bwd(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const std::vector<double> x = widen(inputs[0]), gamma = widen(inputs[2]);
   const std::vector<double> mean = widen(inputs[3]), inv_std = widen(inputs[4]);
   std::vector<double> g = widen(inputs[1]);
@@ -233,13 +227,6 @@ void reference_eval(const OpInstance& op, std::span<const Tensor> inputs, std::s
   store(x, outputs[0]);
 }
 
-// `each` operations an element of x.
-std::function<Cost(const OpInstance&, std::span<const ValueType>)> cost_each(double each) {
-  return [each](const OpInstance& op, std::span<const ValueType> results) {
-    return Cost{each * static_cast<double>(op.inputs[0].shape.elements()), bytes_moved(op, results)};
-  };
-}
-
 }  // namespace
 
 std::vector<OpDef> batch_norm_ops() {
@@ -279,8 +266,8 @@ std::vector<OpDef> batch_norm_ops() {
       optional("ceiling", 0.0, "value of y from which on the gate is closed: 6 for relu6; 0: none"),
       optional("addend", false, "whether there is an operand addend, the last one, that is added to dy"),
       optional("passed", false, "whether g is a fourth result")};
-  backward.infer = infer_backward;
-  backward.reference = reference_backward;
+  backward.infer = infer_batch_norm_bwd;
+  backward.reference = reference_batch_norm_bwd;
   backward.cost = cost_each(11);
 
   OpDef eval;

@@ -98,7 +98,7 @@ Convolution forward_of(const OpInstance& op) {
   return convolution_of("conv2d", op.attributes, op.inputs[0].shape, op.inputs[1].shape);
 }
 
-std::vector<ValueType> infer_forward(const OpInstance& op) {
+std::vector<ValueType> infer_conv2d(const OpInstance& op) {
   expect_one_floating_dtype("conv2d", op.inputs.first(2));
   expect_rank("conv2d", "image", op.inputs[0], 4);
   expect_rank("conv2d", "weight", op.inputs[1], 4);
@@ -116,7 +116,7 @@ std::vector<ValueType> infer_forward(const OpInstance& op) {
   return {result};
 }
 
-void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_conv2d(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const Convolution conv = forward_of(op);
   const std::vector<double> x = widen(inputs[0]), w = widen(inputs[1]);
   std::vector<double> y(static_cast<std::size_t>(outputs[0].elements()), 0.0);
@@ -148,7 +148,7 @@ Convolution data_of(const OpInstance& op) {
   return convolution_of("conv2d_bwd_data", op.attributes, image, op.inputs[1].shape);
 }
 
-std::vector<ValueType> infer_data(const OpInstance& op) {
+std::vector<ValueType> infer_conv2d_bwd_data(const OpInstance& op) {
   expect_one_floating_dtype("conv2d_bwd_data", op.inputs);
   expect_rank("conv2d_bwd_data", "dy", op.inputs[0], 4);
   expect_rank("conv2d_bwd_data", "weight", op.inputs[1], 4);
@@ -162,7 +162,7 @@ std::vector<ValueType> infer_data(const OpInstance& op) {
   return {result};
 }
 
-void reference_data(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_conv2d_bwd_data(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const std::vector<double> dy = widen(inputs[0]), w = widen(inputs[1]);
   std::vector<double> dx(static_cast<std::size_t>(outputs[0].elements()), 0.0);
   data_of(op).for_each_run([&](std::size_t x_at, std::size_t w_at, std::size_t y_at, std::size_t run) {
@@ -194,7 +194,7 @@ Convolution weights_of(const OpInstance& op) {
                         {op.inputs[1].shape[3], kernel[0], kernel[1], channels / groups});
 }
 
-std::vector<ValueType> infer_weights(const OpInstance& op) {
+std::vector<ValueType> infer_conv2d_bwd_weights(const OpInstance& op) {
   expect_one_floating_dtype("conv2d_bwd_weights", op.inputs);
   expect_rank("conv2d_bwd_weights", "image", op.inputs[0], 4);
   expect_rank("conv2d_bwd_weights", "dy", op.inputs[1], 4);
@@ -206,7 +206,7 @@ std::vector<ValueType> infer_weights(const OpInstance& op) {
   return results;
 }
 
-void reference_weights(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_conv2d_bwd_weights(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const std::vector<double> x = widen(inputs[0]), dy = widen(inputs[1]);
   std::vector<double> dw(static_cast<std::size_t>(outputs[0].elements()), 0.0);
   weights_of(op).for_each_run([&](std::size_t x_at, std::size_t w_at, std::size_t y_at, std::size_t run) {
@@ -239,8 +239,8 @@ std::vector<OpDef> conv2d_ops() {
   forward.results = {"y"};
   forward.attributes =
       attributes_and({optional("activation", std::string("none"), "none or relu, applied to y"), f32_results()});
-  forward.infer = infer_forward;
-  forward.reference = reference_forward;
+  forward.infer = infer_conv2d;
+  forward.reference = reference_conv2d;
   forward.cost = cost_forward;
 
   OpDef data;
@@ -252,8 +252,8 @@ std::vector<OpDef> conv2d_ops() {
   data.results = {"dx"};
   data.attributes =
       attributes_and({required("input", Integers{1, 224, 224, 3}, "shape of the image, [N,H,W,C]"), f32_results()});
-  data.infer = infer_data;
-  data.reference = reference_data;
+  data.infer = infer_conv2d_bwd_data;
+  data.reference = reference_conv2d_bwd_data;
   data.cost = cost_data;
 
   OpDef weights;
@@ -266,8 +266,8 @@ std::vector<OpDef> conv2d_ops() {
   weights.results = {"dw", "db"};
   weights.attributes = attributes_and({required("kernel", Integers{3, 3}, "height and width of the kernel"),
                                        optional("bias", false, "whether db is a second result"), f32_results()});
-  weights.infer = infer_weights;
-  weights.reference = reference_weights;
+  weights.infer = infer_conv2d_bwd_weights;
+  weights.reference = reference_conv2d_bwd_weights;
   weights.cost = cost_weights;
   return {forward, data, weights};
 }

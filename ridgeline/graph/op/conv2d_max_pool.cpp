@@ -16,12 +16,12 @@ constexpr std::array<const char*, 5> kOfConvolution = {"stride", "pad", "dilatio
 constexpr std::array<std::pair<const char*, const char*>, 3> kOfPooling = {
     {{"kernel", "pool_kernel"}, {"stride", "pool_stride"}, {"pad", "pool_pad"}}};
 
-std::vector<ValueType> infer(const OpInstance& op) {
+std::vector<ValueType> infer_conv2d_max_pool(const OpInstance& op) {
   const ValueType image = convolution_result(op);
   return op_def("max_pool").infer({std::span(&image, 1), pooling_part(op.attributes), op.name});
 }
 
-void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_conv2d_max_pool(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const ValueType type = convolution_result(op);
   Tensor image(type.dtype, type.shape);
   op_def("conv2d").reference({op.inputs, convolution_part(op.attributes), op.name}, inputs, std::span(&image, 1));
@@ -140,7 +140,7 @@ Cost gradient_cost(const OpInstance& op, std::span<const ValueType> results) {
   return {plain_op(op).cost(Apart(op).plain(op), results).flops, bytes_moved(op, results)};
 }
 
-std::vector<AttributeSpec> attributes_and(std::vector<AttributeSpec> more) {
+std::vector<AttributeSpec> pooled_attributes_and(std::vector<AttributeSpec> more) {
   std::vector<AttributeSpec> specs = {
       optional("stride", Integers{1, 1}, "vertical, horizontal step of the convolution in pixels"),
       optional("pad", Integers{0, 0, 0, 0}, "zeros at top, bottom, left, right, in pixels"),
@@ -176,8 +176,8 @@ std::vector<OpDef> conv2d_max_pool_ops() {
       required("pool_stride", Integers{2, 2}, "vertical, horizontal step of the window"),
       optional("pool_pad", Integers{0, 0, 0, 0}, "padding of the pooling windows in pixels: top, bottom, left, right"),
   };
-  forward.infer = infer;
-  forward.reference = reference;
+  forward.infer = infer_conv2d_max_pool;
+  forward.reference = reference_conv2d_max_pool;
   forward.cost = cost;
 
   OpDef data;
@@ -189,7 +189,8 @@ std::vector<OpDef> conv2d_max_pool_ops() {
   data.min_operands = 3;
   data.max_operands = 4;
   data.results = {"dx"};
-  data.attributes = attributes_and({required("input", Integers{1, 224, 224, 3}, "shape of the image, [N,H,W,C]")});
+  data.attributes =
+      pooled_attributes_and({required("input", Integers{1, 224, 224, 3}, "shape of the image, [N,H,W,C]")});
 
   OpDef weights;
   weights.name = "conv2d_max_pool_bwd_weights";
@@ -199,8 +200,8 @@ std::vector<OpDef> conv2d_max_pool_ops() {
   weights.operands = {"x", "dy", "index"};
   weights.min_operands = weights.max_operands = 3;
   weights.results = {"dw", "db"};
-  weights.attributes = attributes_and({required("kernel", Integers{3, 3}, "height and width of the kernel"),
-                                       optional("bias", false, "whether db is a second result")});
+  weights.attributes = pooled_attributes_and({required("kernel", Integers{3, 3}, "height and width of the kernel"),
+                                              optional("bias", false, "whether db is a second result")});
   for (OpDef* def : {&data, &weights}) {
     def->infer = infer_gradient;
     def->reference = gradient_reference;

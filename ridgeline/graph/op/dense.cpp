@@ -48,7 +48,7 @@ Cost cost_with(const OpInstance& op, std::span<const ValueType> results, double 
   return {2.0 * rows * weights, bytes_moved(op, results)};
 }
 
-std::vector<ValueType> infer_forward(const OpInstance& op) {
+std::vector<ValueType> infer_dense(const OpInstance& op) {
   expect_matrices("dense", op, "x", "weight");
   const Shape& x = op.inputs[0].shape;
   const Shape& w = op.inputs[1].shape;
@@ -69,7 +69,7 @@ std::vector<ValueType> infer_forward(const OpInstance& op) {
   return {result};
 }
 
-void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_dense(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const Shape& x = op.inputs[0].shape;
   const std::int64_t k = op.inputs[1].shape[0];
   const auto c = static_cast<std::size_t>(x[1]);
@@ -88,7 +88,7 @@ void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std
   store(y, outputs[0]);
 }
 
-std::vector<ValueType> infer_data(const OpInstance& op) {
+std::vector<ValueType> infer_dense_bwd_data(const OpInstance& op) {
   expect_matrices("dense_bwd_data", op, "dy", "weight");
   const Shape& dy = op.inputs[0].shape;
   const Shape& w = op.inputs[1].shape;
@@ -99,14 +99,14 @@ std::vector<ValueType> infer_data(const OpInstance& op) {
   return {{result_dtype("dense_bwd_data", op.attributes, op.inputs[0].dtype), {dy[0], w[1]}}};
 }
 
-void reference_data(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_dense_bwd_data(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const Shape& w = op.inputs[1].shape;
   const auto k = static_cast<std::size_t>(w[0]);
   const auto c = static_cast<std::size_t>(w[1]);
   store(product({widen(inputs[0]), k, 1}, {widen(inputs[1]), 1, c}, op.inputs[0].shape[0], w[1], w[0]), outputs[0]);
 }
 
-std::vector<ValueType> infer_weights(const OpInstance& op) {
+std::vector<ValueType> infer_dense_bwd_weights(const OpInstance& op) {
   expect_matrices("dense_bwd_weights", op, "x", "dy");
   const Shape& x = op.inputs[0].shape;
   const Shape& dy = op.inputs[1].shape;
@@ -119,7 +119,7 @@ std::vector<ValueType> infer_weights(const OpInstance& op) {
   return results;
 }
 
-void reference_weights(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_dense_bwd_weights(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const Shape& x = op.inputs[0].shape;
   const Shape& dy = op.inputs[1].shape;
   const std::vector<double> rows = widen(inputs[1]);
@@ -146,8 +146,8 @@ std::vector<OpDef> dense_ops() {
   forward.max_operands = 4;
   forward.results = {"y"};
   forward.attributes = {optional("activation", std::string("none"), "none or relu, applied to y"), f32_results()};
-  forward.infer = infer_forward;
-  forward.reference = reference_forward;
+  forward.infer = infer_dense;
+  forward.reference = reference_dense;
   forward.cost = [](const OpInstance& op, std::span<const ValueType> results) {
     return cost_with(op, results, static_cast<double>(op.inputs[0].shape[0]),
                      static_cast<double>(op.inputs[1].shape.elements()));
@@ -160,8 +160,8 @@ std::vector<OpDef> dense_ops() {
   data.min_operands = data.max_operands = 2;
   data.results = {"dx"};
   data.attributes = {f32_results()};
-  data.infer = infer_data;
-  data.reference = reference_data;
+  data.infer = infer_dense_bwd_data;
+  data.reference = reference_dense_bwd_data;
   data.cost = forward.cost;
 
   OpDef weights;
@@ -171,8 +171,8 @@ std::vector<OpDef> dense_ops() {
   weights.min_operands = weights.max_operands = 2;
   weights.results = {"dw", "db"};
   weights.attributes = {optional("bias", false, "whether db is a second result"), f32_results()};
-  weights.infer = infer_weights;
-  weights.reference = reference_weights;
+  weights.infer = infer_dense_bwd_weights;
+  weights.reference = reference_dense_bwd_weights;
   weights.cost = [](const OpInstance& op, std::span<const ValueType> results) {
     return cost_with(op, results, static_cast<double>(op.inputs[0].shape[0]),
                      static_cast<double>(results[0].shape.elements()));

@@ -31,7 +31,7 @@ std::vector<ValueType> loop_results(const OpInstance& op) {
   return results;
 }
 
-std::vector<ValueType> infer(const OpInstance& op) {
+std::vector<ValueType> infer_dense_update(const OpInstance& op) {
   const DenseUpdate at(op.attributes);
   if (op.inputs.size() < at.scalars()) fail(kName, "operands are the states, x, dy, then scalars");
   const ValueType &w = op.inputs[0], &x = op.inputs[at.x()], &dy = op.inputs[at.dy()];
@@ -60,7 +60,7 @@ std::vector<ValueType> infer(const OpInstance& op) {
   return results;
 }
 
-void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_dense_update(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const DenseUpdate at(op.attributes);
   const OpDef& dense = op_def("dense_bwd_weights");
   const std::vector<Tensor> gradients =
@@ -111,8 +111,8 @@ OpDef dense_update_op() {
   def.traits = kUpdate;
   def.states = [](const Attributes& attributes) { return DenseUpdate(attributes).states; };
   def.writes_copies = true;
-  def.infer = infer;
-  def.reference = reference;
+  def.infer = infer_dense_update;
+  def.reference = reference_dense_update;
   def.cost = [](const OpInstance& op, std::span<const ValueType> results) {
     const loop::Expression expression = loop::parse(op.attributes.string("expression"));
     const auto weights = static_cast<double>(results[0].shape.elements());

@@ -20,14 +20,14 @@ Shape result_shape(std::string_view op, const Shape& table, const Shape& indices
   return Shape(std::move(dims));
 }
 
-std::vector<ValueType> infer_forward(const OpInstance& op) {
+std::vector<ValueType> infer_gather(const OpInstance& op) {
   if (op.inputs[0].dtype == DType::bytes) fail("gather", "the table holds byte strings; numbers are meant");
   expect_dtype("gather", "indices", op.inputs[1], DType::i32);
   return {{op.inputs[0].dtype,
            result_shape("gather", op.inputs[0].shape, op.inputs[1].shape, op.attributes.integer("axis"))}};
 }
 
-void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_gather(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const GatherForm form = gather_form(op.inputs[0].shape, op.inputs[1].shape, op.attributes.integer("axis"));
   const auto* indices = inputs[1].data<std::int32_t>();
   check_indices("gather", indices, form);
@@ -43,7 +43,7 @@ void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std
   }
 }
 
-std::vector<ValueType> infer_backward(const OpInstance& op) {
+std::vector<ValueType> infer_gather_bwd(const OpInstance& op) {
   constexpr std::string_view name = "gather_bwd";
   expect_floating(name, "dy", op.inputs[0]);
   expect_dtype(name, "indices", op.inputs[1], DType::i32);
@@ -52,7 +52,7 @@ std::vector<ValueType> infer_backward(const OpInstance& op) {
   return {{op.inputs[0].dtype, table}};
 }
 
-void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_gather_bwd(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const GatherForm form = gather_form(outputs[0].shape(), op.inputs[1].shape, op.attributes.integer("axis"));
   const auto* indices = inputs[1].data<std::int32_t>();
   check_indices("gather_bwd", indices, form);
@@ -96,8 +96,8 @@ std::vector<OpDef> gather_ops() {
   forward.min_operands = forward.max_operands = 2;
   forward.results = {"y"};
   forward.attributes = {axis};
-  forward.infer = infer_forward;
-  forward.reference = reference_forward;
+  forward.infer = infer_gather;
+  forward.reference = reference_gather;
 
   OpDef backward;
   backward.name = "gather_bwd";
@@ -106,8 +106,8 @@ std::vector<OpDef> gather_ops() {
   backward.min_operands = backward.max_operands = 2;
   backward.results = {"dtable"};
   backward.attributes = {axis, required("input", Integers{1000, 192}, "shape of the table")};
-  backward.infer = infer_backward;
-  backward.reference = reference_backward;
+  backward.infer = infer_gather_bwd;
+  backward.reference = reference_gather_bwd;
   return {forward, backward};
 }
 

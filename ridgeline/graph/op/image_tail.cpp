@@ -16,7 +16,7 @@ std::array<double, 3> three(const Attributes& attributes, std::string_view name)
   return {values[0], values[1], values[2]};
 }
 
-std::vector<ValueType> infer(const OpInstance& op) {
+std::vector<ValueType> infer_image_tail(const OpInstance& op) {
   expect_dtype("image_tail", "image", op.inputs[0], DType::u8);
   expect_rank("image_tail", "image", op.inputs[0], 4);
   const Shape& image = op.inputs[0].shape;
@@ -36,7 +36,7 @@ std::vector<ValueType> infer(const OpInstance& op) {
   return {{dtype, image}};
 }
 
-void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_image_tail(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const image::NormalizeTable table(three(op.attributes, "mean"), three(op.attributes, "std"));
   const Shape& shape = op.inputs[0].shape;
   const std::uint8_t* pixels = inputs[0].data<std::uint8_t>();
@@ -65,8 +65,8 @@ OpDef image_tail_op() {
                     required("std", Reals(image::kImagenetStd.begin(), image::kImagenetStd.end()),
                              "one per channel, as a fraction of 255"),
                     optional("dtype", DType::f32, "the element type of y: f32, bf16 or f16")};
-  def.infer = infer;
-  def.reference = reference;
+  def.infer = infer_image_tail;
+  def.reference = reference_image_tail;
   return def;
 }
 

@@ -7,13 +7,13 @@ namespace {
 
 using namespace rules;
 
-std::vector<ValueType> infer(const OpInstance& op) {
+std::vector<ValueType> infer_l2_penalty(const OpInstance& op) {
   expect_one_floating_dtype("l2_penalty", op.inputs);
   for (const ValueType& type : op.inputs) expect_floating("l2_penalty", "every operand", type);
   return {{op.inputs[0].dtype, {}}};
 }
 
-void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_l2_penalty(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   double total = 0;
   for (const Tensor& parameter : inputs) {
     double sum = 0;
@@ -34,8 +34,8 @@ OpDef l2_penalty_op() {
   def.max_operands = -1;
   def.results = {"penalty"};
   def.attributes = {required("factor", 1e-4, "the weight of the penalty")};
-  def.infer = infer;
-  def.reference = reference;
+  def.infer = infer_l2_penalty;
+  def.reference = reference_l2_penalty;
   def.cost = [](const OpInstance& op, std::span<const ValueType> results) {
     double elements = 0;
     for (const ValueType& type : op.inputs) elements += static_cast<double>(type.shape.elements());

@@ -42,13 +42,7 @@ Shape statistics_shape(bool by_groups, const Shape& x, const Shape& gamma, const
   return Shape(std::move(dims));
 }
 
-double epsilon_of(std::string_view op, const Attributes& attributes) {
-  const double epsilon = attributes.real("epsilon");
-  if (!(epsilon > 0)) fail(op, "epsilon=" + to_string(Attribute(epsilon)) + " must be positive");
-  return epsilon;
-}
-
-std::vector<ValueType> infer_forward(std::string_view op, bool by_groups, const OpInstance& instance) {
+std::vector<ValueType> infer_layer_norm(std::string_view op, bool by_groups, const OpInstance& instance) {
   const ValueType &x = instance.inputs[0], &gamma = instance.inputs[1];
   expect_floating(op, "x", x);
   expect_fit(op, by_groups, x, gamma, instance.attributes);
@@ -72,7 +66,7 @@ void for_each_value(const SampleNormForm& form, F&& body) {
   }
 }
 
-void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_layer_norm(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const SampleNormForm form = sample_norm_form(op.inputs[0].shape, op.inputs[1].shape, op.attributes);
   const std::vector<double> x = widen(inputs[0]), gamma = widen(inputs[1]), beta = widen(inputs[2]);
   const auto groups = static_cast<std::size_t>(form.samples * form.groups);
@@ -91,7 +85,7 @@ void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std
   store(inv_std, outputs[2]);
 }
 
-std::vector<ValueType> infer_backward(std::string_view op, bool by_groups, const OpInstance& instance) {
+std::vector<ValueType> infer_layer_norm_bwd(std::string_view op, bool by_groups, const OpInstance& instance) {
   const ValueType &x = instance.inputs[0], &gamma = instance.inputs[2];
   expect_floating(op, "x", x);
   expect_dtype(op, "dy", instance.inputs[1], x.dtype);
@@ -105,7 +99,7 @@ std::vector<ValueType> infer_backward(std::string_view op, bool by_groups, const
   return {x, gamma, gamma};
 }
 
-void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_layer_norm_bwd(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const SampleNormForm form = sample_norm_form(op.inputs[0].shape, op.inputs[2].shape, op.attributes);
   const std::vector<double> x = widen(inputs[0]), dy = widen(inputs[1]), gamma = widen(inputs[2]),
                             mean = widen(inputs[3]), inv_std = widen(inputs[4]);
@@ -127,10 +121,6 @@ void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, st
   store(dbeta, outputs[2]);
 }
 
-Cost cost_each(double each, const OpInstance& op, std::span<const ValueType> results) {
-  return {each * static_cast<double>(op.inputs[0].shape.elements()), bytes_moved(op, results)};
-}
-
 // The op and its gradient.
 std::vector<OpDef> norm(const std::string& name, bool by_groups, const std::string& over) {
   std::vector<AttributeSpec> groups;
@@ -146,9 +136,9 @@ std::vector<OpDef> norm(const std::string& name, bool by_groups, const std::stri
   forward.results = {"y", "mean", "inv_std"};
   forward.attributes = groups;
   forward.attributes.push_back(optional("epsilon", 1e-5, "added to the variance"));
-  forward.infer = [name, by_groups](const OpInstance& op) { return infer_forward(name, by_groups, op); };
-  forward.reference = reference_forward;
-  forward.cost = [](const OpInstance& op, std::span<const ValueType> results) { return cost_each(8, op, results); };
+  forward.infer = [name, by_groups](const OpInstance& op) { return infer_layer_norm(name, by_groups, op); };
+  forward.reference = reference_layer_norm;
+  forward.cost = cost_each(8);
 
   OpDef backward;
   backward.name = name + "_bwd";
@@ -160,9 +150,11 @@ std::vector<OpDef> norm(const std::string& name, bool by_groups, const std::stri
   backward.min_operands = backward.max_operands = 5;
   backward.results = {"dx", "dgamma", "dbeta"};
   backward.attributes = groups;
-  backward.infer = [name, by_groups](const OpInstance& op) { return infer_backward(name + "_bwd", by_groups, op); };
-  backward.reference = reference_backward;
-  backward.cost = [](const OpInstance& op, std::span<const ValueType> results) { return cost_each(14, op, results); };
+  backward.infer = [name, by_groups](const OpInstance& op) {
+    return infer_layer_norm_bwd(name + "_bwd", by_groups, op);
+  };
+  backward.reference = reference_layer_norm_bwd;
+  backward.cost = cost_each(14);
   return {forward, backward};
 }
 

@@ -46,7 +46,7 @@ std::vector<ValueType> infer_same(std::string_view op, const OpInstance& instanc
   return {instance.inputs[0]};
 }
 
-void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_lrn(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const Normalisation norm = normalisation_of("lrn", op.attributes);
   const auto channels = static_cast<std::size_t>(op.inputs[0].shape[-1]);
   const std::vector<double> x = widen(inputs[0]);
@@ -62,7 +62,7 @@ void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std
 }
 
 // dx[c] = dy[c] * s[c]^-beta - 2*scale*beta * x[c] * sum over d around c of dy[d] * x[d] * s[d]^(-beta-1).
-void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_lrn_bwd(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const Normalisation norm = normalisation_of("lrn_bwd", op.attributes);
   const auto channels = static_cast<std::size_t>(op.inputs[0].shape[-1]);
   const std::vector<double> x = widen(inputs[0]), dy = widen(inputs[1]);
@@ -107,7 +107,7 @@ std::vector<OpDef> lrn_ops() {
   forward.results = {"y"};
   forward.attributes = lrn_attributes();
   forward.infer = [](const OpInstance& op) { return infer_same("lrn", op); };
-  forward.reference = reference_forward;
+  forward.reference = reference_lrn;
   forward.cost = cost_of_lrn;
 
   OpDef backward;
@@ -120,7 +120,7 @@ std::vector<OpDef> lrn_ops() {
   backward.results = {"dx"};
   backward.attributes = lrn_attributes();
   backward.infer = [](const OpInstance& op) { return infer_same("lrn_bwd", op); };
-  backward.reference = reference_backward;
+  backward.reference = reference_lrn_bwd;
   backward.cost = cost_of_lrn;
   return {forward, backward};
 }

@@ -44,7 +44,7 @@ std::vector<std::int64_t> steps_of(const Shape& shape, const std::vector<std::in
   return steps;
 }
 
-std::vector<ValueType> infer(const OpInstance& op) {
+std::vector<ValueType> infer_matmul(const OpInstance& op) {
   expect_one_floating_dtype("matmul", op.inputs);
   expect_matrices("a", op.inputs[0]);
   expect_matrices("b", op.inputs[1]);
@@ -61,7 +61,7 @@ std::vector<ValueType> infer(const OpInstance& op) {
   return {{result_dtype("matmul", op.attributes, op.inputs[0].dtype), Shape(std::move(dims))}};
 }
 
-void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_matmul(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const MatmulForm form = matmul_form(op.inputs[0].shape, op.inputs[1].shape, op.attributes);
   const std::vector<double> a = widen(inputs[0]), b = widen(inputs[1]);
   const auto rows = static_cast<std::size_t>(form.rows), columns = static_cast<std::size_t>(form.columns),
@@ -135,8 +135,8 @@ OpDef matmul_op() {
   def.results = {"y"};
   def.attributes = {optional("transpose_a", false, "whether the matrices of a are [k,i]"),
                     optional("transpose_b", false, "whether the matrices of b are [j,k]"), f32_results()};
-  def.infer = infer;
-  def.reference = reference;
+  def.infer = infer_matmul;
+  def.reference = reference_matmul;
   def.cost = [](const OpInstance& op, std::span<const ValueType> results) {
     const std::int64_t depth = op.inputs[0].shape[op.attributes.boolean("transpose_a") ? -2 : -1];
     return Cost{2.0 * static_cast<double>(results[0].shape.elements()) * static_cast<double>(depth),

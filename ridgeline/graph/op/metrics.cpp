@@ -10,7 +10,7 @@ namespace {
 
 using namespace rules;
 
-std::vector<ValueType> infer(std::string_view op, const OpInstance& instance) {
+std::vector<ValueType> infer_metric(std::string_view op, const OpInstance& instance) {
   expect_floating(op, "logits", instance.inputs[0]);
   expect_rank(op, "logits", instance.inputs[0], 2);
   const Shape rows{instance.inputs[0].shape[0]};
@@ -41,21 +41,21 @@ void count_hits(std::string_view op, const OpInstance& instance, std::span<const
   hits.set(0, count);
 }
 
-OpDef definition(const std::string& name) {
+OpDef metric(const std::string& name) {
   OpDef def;
   def.name = name;
   def.operands = {"logits", "labels", "mask"};
   def.min_operands = 2;
   def.max_operands = 3;
   def.results = {"hits"};
-  def.infer = [name](const OpInstance& op) { return infer(name, op); };
+  def.infer = [name](const OpInstance& op) { return infer_metric(name, op); };
   return def;
 }
 
 }  // namespace
 
 std::vector<OpDef> metric_ops() {
-  OpDef top_k = definition("top_k_accuracy");
+  OpDef top_k = metric("top_k_accuracy");
   top_k.formula =
       "hits f32 [] = the number of rows whose mask is not 0 and in which fewer than k logits are greater than the "
       "logit of the label (so ties are hits, as in TensorFlow's in_top_k)";
@@ -64,7 +64,7 @@ std::vector<OpDef> metric_ops() {
     if (op.attributes.integer("k") < 1) {
       fail("top_k_accuracy", "k=" + std::to_string(op.attributes.integer("k")) + " must be at least 1");
     }
-    return infer("top_k_accuracy", op);
+    return infer_metric("top_k_accuracy", op);
   };
   top_k.reference = [](const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
     const std::int64_t k = op.attributes.integer("k");
@@ -73,7 +73,7 @@ std::vector<OpDef> metric_ops() {
     });
   };
 
-  OpDef argmax = definition("argmax_accuracy");
+  OpDef argmax = metric("argmax_accuracy");
   argmax.formula =
       "hits f32 [] = the number of rows whose mask is not 0 and whose first largest logit is that of the label";
   argmax.reference = [](const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {

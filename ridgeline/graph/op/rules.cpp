@@ -82,6 +82,12 @@ int axis_of(std::string_view op, std::int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+double epsilon_of(std::string_view op, const Attributes& attributes) {
+  const double epsilon = attributes.real("epsilon");
+  if (!(epsilon > 0)) fail(op, "epsilon=" + to_string(Attribute(epsilon)) + " must be positive");
+  return epsilon;
+}
+
 std::vector<double> widen(const Tensor& tensor) {
   const auto count = static_cast<std::size_t>(tensor.elements());
   std::vector<double> values(count);
@@ -121,6 +127,12 @@ double bytes_moved(const OpInstance& op, std::span<const ValueType> results) {
   for (const ValueType& type : op.inputs) bytes += static_cast<double>(type.bytes());
   for (const ValueType& type : results) bytes += static_cast<double>(type.bytes());
   return bytes;
+}
+
+std::function<Cost(const OpInstance&, std::span<const ValueType>)> cost_each(double each) {
+  return [each](const OpInstance& op, std::span<const ValueType> results) {
+    return Cost{each * static_cast<double>(op.inputs[0].shape.elements()), bytes_moved(op, results)};
+  };
 }
 
 }  // namespace ridgeline::rules

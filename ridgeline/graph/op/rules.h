@@ -4,6 +4,8 @@
 // references. Free functions without state.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +38,9 @@ void expect_axes(std::string_view op, const Integers& axes, int rank);
 // The axis of an attribute, counted from 0; -1 is the last one, -2 the one before, ...
 int axis_of(std::string_view op, std::int64_t axis, int rank);
 inline constexpr const char* kAxisMeaning = "counted from 0; -1 is the last axis, -2 the one before, ...";
+
+// The attribute "epsilon", which must be positive.
+double epsilon_of(std::string_view op, const Attributes& attributes);
 
 inline AttributeSpec required(std::string name, Attribute example, std::string meaning) {
   return {std::move(name), std::move(example), std::nullopt, std::move(meaning)};
@@ -74,5 +79,7 @@ void for_each_index(const Shape& shape, F&& body) {
 
 // Each operand and result moved once.
 double bytes_moved(const OpInstance& op, std::span<const ValueType> results);
+// `each` operations an element of the first operand.
+std::function<Cost(const OpInstance&, std::span<const ValueType>)> cost_each(double each);
 
 }  // namespace ridgeline::rules

@@ -195,10 +195,6 @@ void reference_loss_backward(const OpInstance& op, std::span<const Tensor> input
   store(dx, outputs[0]);
 }
 
-Cost cost_each(double each, const OpInstance& op, std::span<const ValueType> results) {
-  return {each * static_cast<double>(op.inputs[0].shape.elements()), bytes_moved(op, results)};
-}
-
 }  // namespace
 
 std::vector<OpDef> softmax_ops() {
@@ -216,7 +212,7 @@ std::vector<OpDef> softmax_ops() {
   softmax.attributes = {axis};
   softmax.infer = infer_softmax;
   softmax.reference = reference_softmax;
-  softmax.cost = [](const OpInstance& op, std::span<const ValueType> results) { return cost_each(4, op, results); };
+  softmax.cost = cost_each(4);
 
   OpDef softmax_backward;
   softmax_backward.name = "softmax_bwd";
@@ -227,9 +223,7 @@ std::vector<OpDef> softmax_ops() {
   softmax_backward.attributes = {axis};
   softmax_backward.infer = infer_softmax_backward;
   softmax_backward.reference = reference_softmax_backward;
-  softmax_backward.cost = [](const OpInstance& op, std::span<const ValueType> results) {
-    return cost_each(4, op, results);
-  };
+  softmax_backward.cost = cost_each(4);
 
   OpDef loss;
   loss.name = "softmax_cross_entropy";
@@ -244,7 +238,7 @@ std::vector<OpDef> softmax_ops() {
   loss.attributes = {smoothing};
   loss.infer = infer_loss;
   loss.reference = reference_loss;
-  loss.cost = [](const OpInstance& op, std::span<const ValueType> results) { return cost_each(6, op, results); };
+  loss.cost = cost_each(6);
 
   OpDef backward;
   backward.name = "softmax_cross_entropy_bwd";
@@ -258,7 +252,7 @@ std::vector<OpDef> softmax_ops() {
   backward.attributes = {smoothing};
   backward.infer = infer_loss_backward;
   backward.reference = reference_loss_backward;
-  backward.cost = [](const OpInstance& op, std::span<const ValueType> results) { return cost_each(2, op, results); };
+  backward.cost = cost_each(2);
   return {softmax, softmax_backward, loss, backward};
 }
 

@@ -27,7 +27,7 @@ std::vector<DType> expect_results(const OpInstance& op, const UpdateGroup& group
   return copies;
 }
 
-std::vector<ValueType> infer(const OpInstance& op) {
+std::vector<ValueType> infer_update_group(const OpInstance& op) {
   const UpdateGroup group(op.attributes, op.inputs.size());
   std::vector<ValueType> results;
   for (std::size_t p = 0; p < group.parameters; ++p) {
@@ -55,7 +55,7 @@ std::vector<ValueType> infer(const OpInstance& op) {
   return results;
 }
 
-void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference_update_group(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const UpdateGroup group(op.attributes, inputs.size());
   const Attributes expression{{"expression", op.attributes.string("expression")}};
   for (std::size_t p = 0; p < group.parameters; ++p) {
@@ -126,8 +126,8 @@ OpDef update_group_op() {
       optional("copies", std::int64_t{0}, "number of results of the expression, the last ones, that are copies")};
   def.traits = kUpdate;
   def.writes_copies = true;
-  def.infer = infer;
-  def.reference = reference;
+  def.infer = infer_update_group;
+  def.reference = reference_update_group;
   def.cost = [](const OpInstance& op, std::span<const ValueType> results) {
     const loop::Expression expression = loop::parse(op.attributes.string("expression"));
     double elements = 0;

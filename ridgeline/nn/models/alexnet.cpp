@@ -23,7 +23,7 @@ InitRule rule_named(const std::string& name) {
   return he_uniform;
 }
 
-Value build(ModelContext& context, const ModelOptions& options) {
+Value build_alexnet(ModelContext& context, const ModelOptions& options) {
   const InitRule rule = rule_named(options.init);
   Value x = context.images;
   int index = 0;
@@ -66,7 +66,7 @@ ModelInfo alexnet_info() {
   ModelInfo info;
   info.name = "alexnet";
   info.description = "AlexNet of the ModelZoo recipe: 96 channels in front, relu on the logits";
-  info.build = build;
+  info.build = build_alexnet;
   info.parameters = 61'266'088;
   info.evaluation = {ResizeRule::exact, 256, 224};
   info.inits = {"he_uniform", "xavier", "he_uniform_custom"};

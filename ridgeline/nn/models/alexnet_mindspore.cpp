@@ -9,16 +9,16 @@
 namespace ridgeline::nn {
 namespace {
 
-struct Convolution {
+struct MindSporeConvolution {
   std::int64_t out;
   std::int64_t kernel, stride;
   bool pool;  // max, 3x3, stride 2
 };
-constexpr Convolution kConvolutions[] = {
+constexpr MindSporeConvolution kMindSporeConvolutions[] = {
     {64, 11, 4, true}, {128, 5, 1, true}, {192, 3, 1, false}, {256, 3, 1, false}, {256, 3, 1, true}};
 
 // A map of ceil(side / stride) positions; with an odd number of zeros the greater half is at the end.
-Padding same_padding(const Shape& image, const Convolution& c) {
+Padding same_padding(const Shape& image, const MindSporeConvolution& c) {
   const auto total = [&](std::int64_t side) {
     const std::int64_t positions = (side + c.stride - 1) / c.stride;
     return std::max<std::int64_t>(0, (positions - 1) * c.stride + c.kernel - side);
@@ -27,10 +27,10 @@ Padding same_padding(const Shape& image, const Convolution& c) {
   return {rows / 2, rows - rows / 2, columns / 2, columns - columns / 2};
 }
 
-Value build(ModelContext& context, const ModelOptions& options) {
+Value build_alexnet_mindspore(ModelContext& context, const ModelOptions& options) {
   Value x = context.images;
   int index = 1;
-  for (const Convolution& c : kConvolutions) {
+  for (const MindSporeConvolution& c : kMindSporeConvolutions) {
     x = conv_layer(context, x,
                    {.name = "conv" + std::to_string(index++),
                     .out = c.out,
@@ -55,12 +55,12 @@ ModelInfo alexnet_mindspore_info() {
   ModelInfo info;
   info.name = "alexnet_mindspore";
   info.description = "AlexNet of the MindSpore recipe: 64 channels in front, same padding";
-  info.build = build;
+  info.build = build_alexnet_mindspore;
   info.parameters = 60'113'448;
   info.evaluation = {ResizeRule::exact, 256, 224};
   info.inits = {"mindspore"};
   info.dropout_keep = 0.65;
-  for (const Convolution& c : kConvolutions) {
+  for (const MindSporeConvolution& c : kMindSporeConvolutions) {
     info.chain.push_back({1, static_cast<int>(c.stride), 0});  // how many positions "same" padding gives
     if (c.pool) info.chain.push_back({3, 2, 0});
   }

@@ -8,21 +8,21 @@
 namespace ridgeline::nn {
 namespace {
 
-struct Convolution {
+struct TorchvisionConvolution {
   int index;  // in the `features` of torchvision
   std::int64_t out;
   std::int64_t kernel, stride, pad;
   bool pool;  // max, 3x3, stride 2
 };
-constexpr Convolution kConvolutions[] = {{0, 64, 11, 4, 2, true},
-                                         {3, 192, 5, 1, 2, true},
-                                         {6, 384, 3, 1, 1, false},
-                                         {8, 256, 3, 1, 1, false},
-                                         {10, 256, 3, 1, 1, true}};
+constexpr TorchvisionConvolution kTorchvisionConvolutions[] = {{0, 64, 11, 4, 2, true},
+                                                               {3, 192, 5, 1, 2, true},
+                                                               {6, 384, 3, 1, 1, false},
+                                                               {8, 256, 3, 1, 1, false},
+                                                               {10, 256, 3, 1, 1, true}};
 
-Value build(ModelContext& context, const ModelOptions& options) {
+Value build_alexnet_torchvision(ModelContext& context, const ModelOptions& options) {
   Value x = context.images;
-  for (const Convolution& c : kConvolutions) {
+  for (const TorchvisionConvolution& c : kTorchvisionConvolutions) {
     x = conv_layer(context, x,
                    {.name = "features." + std::to_string(c.index),
                     .out = c.out,
@@ -46,11 +46,11 @@ ModelInfo alexnet_torchvision_info() {
   ModelInfo info;
   info.name = "alexnet_torchvision";
   info.description = "AlexNet of torchvision";
-  info.build = build;
+  info.build = build_alexnet_torchvision;
   info.parameters = 61'100'840;
   info.inits = {"torchvision"};
   info.dropout_keep = 0.5;
-  for (const Convolution& c : kConvolutions) {
+  for (const TorchvisionConvolution& c : kTorchvisionConvolutions) {
     info.chain.push_back({static_cast<int>(c.kernel), static_cast<int>(c.stride), static_cast<int>(c.pad)});
     if (c.pool) info.chain.push_back({3, 2, 0});
   }

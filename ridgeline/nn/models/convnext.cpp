@@ -10,13 +10,13 @@
 namespace ridgeline::nn {
 namespace {
 
-struct Stage {
+struct ConvNextStage {
   std::int64_t channels;
   int blocks;
 };
-constexpr std::array<Stage, 4> kStages = {{{96, 3}, {192, 3}, {384, 9}, {768, 3}}};
+constexpr std::array<ConvNextStage, 4> kConvNextStages = {{{96, 3}, {192, 3}, {384, 9}, {768, 3}}};
 constexpr int kAllBlocks = 18;
-constexpr double kEpsilon = 1e-6;
+constexpr double kConvNextEpsilon = 1e-6;
 
 Init weights(const Fans&) { return normal(0.02); }
 
@@ -36,7 +36,7 @@ Value convolution(ModelContext& context, Value x, const std::string& name, std::
 Value block(ModelContext& context, Value x, const std::string& name, double keep) {
   const std::int64_t channels = x.shape()[-1];
   Value y = convolution(context, x, name + ".block.0", channels, 7, true);
-  y = layer_norm_layer(context, y, {.name = name + ".block.2", .epsilon = kEpsilon});
+  y = layer_norm_layer(context, y, {.name = name + ".block.2", .epsilon = kConvNextEpsilon});
   y = linear_layer(context, y,
                    {.name = name + ".block.3",
                     .out = 4 * channels,
@@ -50,19 +50,20 @@ Value block(ModelContext& context, Value x, const std::string& name, double keep
   return drop_samples_layer(context, y, name + ".stochastic_depth", keep) + x;
 }
 
-Value build(ModelContext& context, const ModelOptions& options) {
+Value build_convnext(ModelContext& context, const ModelOptions& options) {
   const auto norm = [&](Value x, const std::string& name) {
-    return layer_norm_layer(context, x, {.name = name, .epsilon = kEpsilon});
+    return layer_norm_layer(context, x, {.name = name, .epsilon = kConvNextEpsilon});
   };
-  Value x = norm(convolution(context, context.images, "features.0.0", kStages[0].channels, 4, false), "features.0.1");
+  Value x =
+      norm(convolution(context, context.images, "features.0.0", kConvNextStages[0].channels, 4, false), "features.0.1");
   int number = 0, feature = 1;
-  for (std::size_t s = 0; s < kStages.size(); ++s) {
+  for (std::size_t s = 0; s < kConvNextStages.size(); ++s) {
     if (s > 0) {
       const std::string name = "features." + std::to_string(feature++);
-      x = convolution(context, norm(x, name + ".0"), name + ".1", kStages[s].channels, 2, false);
+      x = convolution(context, norm(x, name + ".0"), name + ".1", kConvNextStages[s].channels, 2, false);
     }
     const std::string stage = "features." + std::to_string(feature++) + ".";
-    for (int i = 0; i < kStages[s].blocks; ++i, ++number) {
+    for (int i = 0; i < kConvNextStages[s].blocks; ++i, ++number) {
       const double dropped = (1 - *options.dropout_keep) * number / (kAllBlocks - 1);
       x = block(context, x, stage + std::to_string(i), 1 - dropped);
     }
@@ -78,7 +79,7 @@ ModelInfo convnext_tiny_info() {
   ModelInfo info;
   info.name = "convnext_tiny";
   info.description = "ConvNeXt-Tiny of torchvision; dropout_keep is that of the last block's samples";
-  info.build = build;
+  info.build = build_convnext;
   info.parameters = 28'589'128;
   info.evaluation.resize = 236;
   info.inits = {"torchvision"};

@@ -10,7 +10,7 @@ namespace ridgeline::nn {
 namespace {
 
 constexpr std::array<int, 4> kBlocks = {6, 12, 24, 16};
-constexpr std::int64_t kGrowth = 32, kFirst = 64, kBottleneck = 4 * kGrowth;
+constexpr std::int64_t kGrowth = 32, kFirstFeatures = 64, kBottleneck = 4 * kGrowth;
 
 Value norm_relu_conv(ModelContext& context, Value x, const std::string& norm, const std::string& conv, std::int64_t out,
                      std::int64_t kernel) {
@@ -20,11 +20,11 @@ Value norm_relu_conv(ModelContext& context, Value x, const std::string& norm, co
       {.name = conv, .out = out, .kernel = kernel, .pad = kernel / 2, .bias = false, .weight_init = he_normal_fan_in});
 }
 
-Value build(ModelContext& context, const ModelOptions& options) {
+Value build_densenet(ModelContext& context, const ModelOptions& options) {
   const std::string features = "features.";
   Value x = conv_layer(context, context.images,
                        {.name = features + "conv0",
-                        .out = kFirst,
+                        .out = kFirstFeatures,
                         .kernel = 7,
                         .stride = 2,
                         .pad = 3,
@@ -56,7 +56,7 @@ ModelInfo densenet121_info() {
   ModelInfo info;
   info.name = "densenet121";
   info.description = "DenseNet-121 of torchvision";
-  info.build = build;
+  info.build = build_densenet;
   info.parameters = 7'978'856;
   info.inits = {"torchvision"};
   info.chain = {{7, 2, 3}, {3, 2, 1}, {2, 2, 0}, {2, 2, 0}, {2, 2, 0}};

@@ -5,7 +5,7 @@
 namespace ridgeline::nn {
 namespace {
 
-Value build(ModelContext& context, const ModelOptions& options) {
+Value build_linear(ModelContext& context, const ModelOptions& options) {
   return dense_layer(context, flatten(context.images, FlattenOrder::hwc),
                      {.name = "linear", .out = options.num_classes});
 }
@@ -16,7 +16,7 @@ ModelInfo linear_info() {
   ModelInfo info;
   info.name = "linear";
   info.description = "one dense layer over the pixels: a yardstick";
-  info.build = build;
+  info.build = build_linear;
   info.classes = 10;
   info.parameters = 64 * 64 * 3 * 10 + 10;
   info.image_size = 64;

@@ -42,7 +42,8 @@ Value block(ModelContext& context, Value x, const std::string& name, std::int64_
   return relu(y + x);
 }
 
-Value build(ModelContext& context, const ModelOptions& options, const std::array<int, 4>& blocks, bool bottleneck) {
+Value build_resnet(ModelContext& context, const ModelOptions& options, const std::array<int, 4>& blocks,
+                   bool bottleneck) {
   Value x = relu(conv_bn(context, context.images, "conv1", "bn1", 64, 7, 2));
   x = max_pool(x, {.kernel = 3, .stride = 2, .pad = 1});
   for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
@@ -55,10 +56,10 @@ Value build(ModelContext& context, const ModelOptions& options, const std::array
 }
 
 Value build_18(ModelContext& context, const ModelOptions& options) {
-  return build(context, options, {2, 2, 2, 2}, false);
+  return build_resnet(context, options, {2, 2, 2, 2}, false);
 }
 Value build_50(ModelContext& context, const ModelOptions& options) {
-  return build(context, options, {3, 4, 6, 3}, true);
+  return build_resnet(context, options, {3, 4, 6, 3}, true);
 }
 
 ModelInfo common() {

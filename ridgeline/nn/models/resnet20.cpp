@@ -36,7 +36,7 @@ Value shortcut(Value x, std::int64_t out) {
                             {"high", std::vector<std::int64_t>{0, 0, 0, added - added / 2}}});
 }
 
-Value build(ModelContext& context, const ModelOptions& options) {
+Value build_resnet20(ModelContext& context, const ModelOptions& options) {
   Value x = relu(conv_bn(context, context.images, "", "1", 16, 1));
   for (int stage = 0; stage < 3; ++stage) {
     const std::int64_t width = std::int64_t{16} << stage;
@@ -58,7 +58,7 @@ ModelInfo resnet20_info() {
   ModelInfo info;
   info.name = "resnet20";
   info.description = "ResNet-20 for CIFAR-10, shortcuts without parameters";
-  info.build = build;
+  info.build = build_resnet20;
   info.classes = 10;
   info.parameters = 269'722;
   info.image_size = 32;

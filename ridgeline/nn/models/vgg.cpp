@@ -8,22 +8,22 @@
 namespace ridgeline::nn {
 namespace {
 
-struct Convolution {
+struct VggConvolution {
   std::int64_t out;
   bool pool;  // max, 2x2, stride 2
 };
-constexpr Convolution kEleven[] = {{64, true},   {128, true}, {256, false}, {256, true},
-                                   {512, false}, {512, true}, {512, false}, {512, true}};
-constexpr Convolution kSixteen[] = {{64, false},  {64, true},   {128, false}, {128, true},  {256, false},
-                                    {256, false}, {256, true},  {512, false}, {512, false}, {512, true},
-                                    {512, false}, {512, false}, {512, true}};
+constexpr VggConvolution kEleven[] = {{64, true},   {128, true}, {256, false}, {256, true},
+                                      {512, false}, {512, true}, {512, false}, {512, true}};
+constexpr VggConvolution kSixteen[] = {{64, false},  {64, true},   {128, false}, {128, true},  {256, false},
+                                       {256, false}, {256, true},  {512, false}, {512, false}, {512, true},
+                                       {512, false}, {512, false}, {512, true}};
 
-Init dense_init(const Fans&) { return normal(0.01); }
+Init vgg_dense_init(const Fans&) { return normal(0.01); }
 
-Value build(ModelContext& context, const ModelOptions& options, std::span<const Convolution> convolutions) {
+Value build_vgg(ModelContext& context, const ModelOptions& options, std::span<const VggConvolution> convolutions) {
   Value x = context.images;
   int index = 0;  // in the `features` of torchvision: convolution, relu and pool count
-  for (const Convolution& c : convolutions) {
+  for (const VggConvolution& c : convolutions) {
     x = conv_layer(context, x,
                    {.name = "features." + std::to_string(index),
                     .out = c.out,
@@ -41,23 +41,23 @@ Value build(ModelContext& context, const ModelOptions& options, std::span<const 
                     {.name = "classifier." + std::to_string(3 * i),
                      .out = 4096,
                      .activation = Activation::relu,
-                     .weight_init = dense_init,
+                     .weight_init = vgg_dense_init,
                      .bias_init = zero_init});
     x = dropout_layer(context, x, "classifier." + std::to_string(3 * i + 2), *options.dropout_keep);
   }
   return dense_layer(
       context, x,
-      {.name = "classifier.6", .out = options.num_classes, .weight_init = dense_init, .bias_init = zero_init});
+      {.name = "classifier.6", .out = options.num_classes, .weight_init = vgg_dense_init, .bias_init = zero_init});
 }
 
-Value build_11(ModelContext& context, const ModelOptions& options) { return build(context, options, kEleven); }
-Value build_16(ModelContext& context, const ModelOptions& options) { return build(context, options, kSixteen); }
+Value build_11(ModelContext& context, const ModelOptions& options) { return build_vgg(context, options, kEleven); }
+Value build_16(ModelContext& context, const ModelOptions& options) { return build_vgg(context, options, kSixteen); }
 
-ModelInfo common(std::span<const Convolution> convolutions) {
+ModelInfo common(std::span<const VggConvolution> convolutions) {
   ModelInfo info;
   info.inits = {"torchvision"};
   info.dropout_keep = 0.5;
-  for (const Convolution& c : convolutions) {
+  for (const VggConvolution& c : convolutions) {
     info.chain.push_back({3, 1, 1});
     if (c.pool) info.chain.push_back({2, 2, 0});
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kPatch = 16, kWidth = 192, kHeads = 3, kInner = 4 * kWidth;
 constexpr int kLayers = 12;
-constexpr double kEpsilon = 1e-6;
+constexpr double kVitEpsilon = 1e-6;
 
 Init patch_init(const Fans& fans) { return normal(std::sqrt(1.0 / static_cast<double>(fans.in))); }
 Init small(const Fans&) { return normal(1e-6); }
@@ -35,7 +35,7 @@ Value tokens(ModelContext& context, Value patches) {
 
 Value layer(ModelContext& context, Value x, const std::string& name) {
   const auto norm = [&](const char* suffix) {
-    return layer_norm_layer(context, x, {.name = name + suffix, .epsilon = kEpsilon});
+    return layer_norm_layer(context, x, {.name = name + suffix, .epsilon = kVitEpsilon});
   };
   x = attention_layer(context, norm(".ln_1"), {.name = name + ".self_attention", .heads = kHeads}) + x;
   Value y = linear_layer(context, norm(".ln_2"),
@@ -49,7 +49,7 @@ Value layer(ModelContext& context, Value x, const std::string& name) {
   return y + x;
 }
 
-Value build(ModelContext& context, const ModelOptions& options) {
+Value build_vit(ModelContext& context, const ModelOptions& options) {
   Value x = conv_layer(context, context.images,
                        {.name = "conv_proj",
                         .out = kWidth,
@@ -65,7 +65,7 @@ Value build(ModelContext& context, const ModelOptions& options) {
   // Of the class's row alone: a layer norm sees each row by itself.
   const std::vector<std::int64_t> start(3, 0), stride(3, 1), size = {rows, 1, kWidth};
   x = x.builder().apply("strided_slice", {x}, {{"start", start}, {"stride", stride}, {"size", size}});
-  x = layer_norm_layer(context, reshape(x, {rows, kWidth}), {.name = "encoder.ln", .epsilon = kEpsilon});
+  x = layer_norm_layer(context, reshape(x, {rows, kWidth}), {.name = "encoder.ln", .epsilon = kVitEpsilon});
   return dense_layer(
       context, x, {.name = "heads.head", .out = options.num_classes, .weight_init = zero_init, .bias_init = zero_init});
 }
@@ -76,7 +76,7 @@ ModelInfo vit_tiny_info() {
   ModelInfo info;
   info.name = "vit_tiny";
   info.description = "ViT-Tiny with patches of 16 pixels, as torchvision's VisionTransformer";
-  info.build = build;
+  info.build = build_vit;
   info.parameters = 5'717'416;
   info.inits = {"torchvision"};
   info.chain = {{static_cast<int>(kPatch), static_cast<int>(kPatch), 0}};

@@ -17,7 +17,7 @@
 namespace ridgeline::train {
 namespace {
 
-constexpr int kRanks = 8, kLayers = 8, kSteps = 3;
+constexpr int kRanks = 8, kLayers = 8, kOverlapSteps = 3;
 constexpr std::int64_t kRows = 2, kWidth = 64, kNarrow = 8;
 // Long compared with the reference kernels of these layers and an exchange in memory.
 constexpr double kProductSeconds = 0.02;
@@ -94,7 +94,7 @@ Measured step_of(bool overlap, double seconds_per_byte) {
     model.prepare_training({.optimizer = optim::Momentum{}, .schedule = optim::Constant{.base = 0.1}});
     Tensor x(DType::f32, {kRows, kNarrow});
     for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, 0.1 * static_cast<double>(i % 7 + ranks.rank()));
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < kOverlapSteps; ++step) {
       model.training().bind("x", x);
       ranks.barrier();
       const double before = links->seconds();

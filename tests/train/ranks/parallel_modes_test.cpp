@@ -14,13 +14,13 @@
 namespace ridgeline::train::modes {
 namespace {
 
-constexpr std::int64_t kImages = 16, kSide = 10, kClasses = 8, kSteps = 8;
+constexpr std::int64_t kModeImages = 16, kModeSide = 10, kModeClasses = 8, kModeSteps = 8;
 
 // Two convolutions, two large dense layers, optionally with dropout, and a classifier.
 nn::Network small_network(std::int64_t batch, double keep) {
   return {.name = "small", .loss = [=](nn::ModelContext& context) {
             GraphBuilder& builder = context.builder;
-            Value x = builder.input("x", {DType::f32, {batch, kSide, kSide, 3}});
+            Value x = builder.input("x", {DType::f32, {batch, kModeSide, kModeSide, 3}});
             const Value labels = builder.input("labels", {DType::i32, {batch}});
             x = nn::conv_layer(context, x, {.name = "conv1", .out = 8, .pad = 1, .activation = nn::Activation::relu});
             x = nn::max_pool(x, {});
@@ -29,7 +29,7 @@ nn::Network small_network(std::int64_t batch, double keep) {
             x = nn::dense_layer(context, x, {.name = "fc1", .out = 32, .activation = nn::Activation::relu});
             x = nn::dropout_layer(context, x, "drop", keep);
             x = nn::dense_layer(context, x, {.name = "fc2", .out = 24, .activation = nn::Activation::relu});
-            x = nn::dense_layer(context, x, {.name = "fc3", .out = kClasses});
+            x = nn::dense_layer(context, x, {.name = "fc3", .out = kModeClasses});
             return nn::mean(nn::softmax_cross_entropy(x, labels, {}, 0.1).loss);
           }};
 }
@@ -42,7 +42,7 @@ struct Options {
   double keep = 1, clip_norm = 0, average = 0;
   RankRates rates = {};
   std::string device = "cpu";
-  std::int64_t steps = kSteps;
+  std::int64_t steps = kModeSteps;
   std::optional<optim::LossScale> loss_scale = {};
 };
 
@@ -69,7 +69,7 @@ Trained train_small(comm::Communicator* ranks, const Options& options, const Tra
   const std::int64_t n = ranks ? ranks->size() : 1, rank = ranks ? ranks->rank() : 0;
   const bool pipelined = options.micro_batches > 1;
   const std::int64_t sharing = pipelined ? 1 : n;  // ranks with different images
-  const std::int64_t batch = kImages / sharing;
+  const std::int64_t batch = kModeImages / sharing;
   Session session(options_of(ranks, options.device));
   ModelSettings settings{.seed = 3, .shards = options.shards, .stages = options.stages};
   settings.distribution = {.ranks = n, .rank = rank, .mode = options.mode, .rates = options.rates};
@@ -92,14 +92,14 @@ Trained train_small(comm::Communicator* ranks, const Options& options, const Tra
   }
   trained.checksum = model.share();
   trained.plan = model.parallel_plan();
-  Tensor x(DType::f32, {batch, kSide, kSide, 3}), labels(DType::i32, {batch});
+  Tensor x(DType::f32, {batch, kModeSide, kModeSide, 3}), labels(DType::i32, {batch});
   std::int64_t run = 0;
   FunctionFeed feed([&](Program& program) {
-    const std::int64_t pixels = kSide * kSide * 3;
+    const std::int64_t pixels = kModeSide * kModeSide * 3;
     for (std::int64_t i = 0; i < batch; ++i) {
       const std::int64_t image = pipelined ? i : i * n + rank;
       for (std::int64_t at = 0; at < pixels; ++at) x.data<float>()[i * pixels + at] = pixel(run, image, at);
-      labels.data<std::int32_t>()[i] = static_cast<std::int32_t>((image * 7 + run) % kClasses);
+      labels.data<std::int32_t>()[i] = static_cast<std::int32_t>((image * 7 + run) % kModeClasses);
     }
     ++run;
     program.bind("x", x);

@@ -15,33 +15,34 @@
 namespace ridgeline::train {
 namespace {
 
-constexpr std::int64_t kRows = 2, kWidth = 8;
+constexpr std::int64_t kBubbleRows = 2, kBubbleWidth = 8;
 // Long compared with the reference kernels of these layers, also on a busy machine.
-constexpr double kProductSeconds = 0.02;
+constexpr double kBubbleProductSeconds = 0.02;
 
 // As many equal layers as stages, each with an annotation.
 nn::Network equal_layers(int layers) {
   return {.name = "equal", .loss = [=](nn::ModelContext& context) {
-            Value x = context.builder.input("x", {DType::f32, {kRows, kWidth}});
+            Value x = context.builder.input("x", {DType::f32, {kBubbleRows, kBubbleWidth}});
             for (int i = 0; i < layers; ++i) {
               x = nn::dense_layer(
-                  context, x, {.name = "fc" + std::to_string(i), .out = kWidth, .activation = nn::Activation::relu});
+                  context, x,
+                  {.name = "fc" + std::to_string(i), .out = kBubbleWidth, .activation = nn::Activation::relu});
             }
             return nn::mean(x * x);
           }};
 }
 
-struct Measured {
+struct MeasuredStep {
   double seconds = 0;            // time of the fastest step
   std::vector<double> products;  // time of each stage in it, without exchanges
 };
 
-Measured step_of(const PipelinePlan& plan) {
+MeasuredStep step_of(const PipelinePlan& plan) {
   constexpr int kSteps = 3;
-  Measured measured{.seconds = 1e9, .products = std::vector<double>(static_cast<std::size_t>(plan.stages))};
+  MeasuredStep measured{.seconds = 1e9, .products = std::vector<double>(static_cast<std::size_t>(plan.stages))};
   comm::expect_ranks(static_cast<int>(plan.stages), [&](comm::Communicator& ranks) {
     SessionOptions options{.compute_threads = 1, .device = "simulated"};
-    options.simulated.product_seconds = kProductSeconds;
+    options.simulated.product_seconds = kBubbleProductSeconds;
     double products = 0;
     options.simulated.on_launch = [&products](std::string_view kernel) {
       if (kernel.starts_with("simulated dense")) ++products;
@@ -53,7 +54,7 @@ Measured step_of(const PipelinePlan& plan) {
     for (std::int64_t s = 0; s < plan.stages; ++s) settings.stages.push_back({"fc" + std::to_string(s), s});
     Model model(session, equal_layers(static_cast<int>(plan.stages)), settings);
     model.prepare_training({.optimizer = optim::Momentum{}, .weight_decay = 0});
-    Tensor x(DType::f32, {kRows * plan.micro_batches, kWidth});
+    Tensor x(DType::f32, {kBubbleRows * plan.micro_batches, kBubbleWidth});
     std::fill(x.span<float>().begin(), x.span<float>().end(), 0.5f);
     for (int step = 0; step < kSteps; ++step) {
       products = 0;
@@ -78,8 +79,8 @@ TEST(PipelineBubble, IsAboutTheFormulaWhereStagesAreEquallyLong) {
   for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::gpipe}) {
     for (const auto& [stages, micro] : {std::pair{2, 4}, {4, 8}}) {
       const PipelinePlan plan{.stages = stages, .micro_batches = micro, .order = order};
-      const Measured measured = step_of(plan);
-      const double busy = *std::max_element(measured.products.begin(), measured.products.end()) * kProductSeconds;
+      const MeasuredStep measured = step_of(plan);
+      const double busy = *std::max_element(measured.products.begin(), measured.products.end()) * kBubbleProductSeconds;
       const double bubble = 1 - busy / measured.seconds, formula = (stages - 1.0) / (micro + stages - 1.0);
       std::printf("%s, %d stages, %d micro-batches: waits %.3f of %.0f ms, the formula says %.3f\n",
                   std::string(name_of(order)).c_str(), stages, micro, bubble, measured.seconds * 1e3, formula);

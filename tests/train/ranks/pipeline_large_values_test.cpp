@@ -13,7 +13,7 @@
 namespace ridgeline::train {
 namespace {
 
-constexpr std::int64_t kStages = 3, kMicroBatchRows = 64, kInputs = 6, kWide = 4096, kSteps = 2;
+constexpr std::int64_t kStages = 3, kMicroBatchRows = 64, kInputs = 6, kWide = 4096, kStepsOfLargeValues = 2;
 static_assert(kMicroBatchRows * kWide * 4 >= 1 << 20, "of one micro-batch, between the first two stages");
 
 nn::Network wide_network(std::int64_t rows) {
@@ -46,7 +46,7 @@ std::vector<double> losses_of(comm::Communicator* ranks) {
     return true;
   });
   RecordedLosses losses;
-  Loop(model, feed, {.total_steps = kSteps, .loop = 1}).run({&losses});
+  Loop(model, feed, {.total_steps = kStepsOfLargeValues, .loop = 1}).run({&losses});
   return losses.all;
 }
 

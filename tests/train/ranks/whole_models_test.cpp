@@ -33,7 +33,7 @@
 namespace ridgeline::train {
 namespace {
 
-constexpr std::int64_t kClasses = 10;
+constexpr std::int64_t kWholeModelClasses = 10;
 constexpr int kPatience = 1800;  // seconds: ranks that share a core compute one after the other, which is slow in f64
 constexpr double kHalfAnUnit = 0x1p-24;  // in the last place of an f32 value of 1
 
@@ -78,7 +78,7 @@ TrainedWhole train_whole(comm::Communicator* ranks, const Subject& subject, Numb
   if (ranks) options.groups[kWorld] = std::shared_ptr<comm::Communicator>(ranks, [](comm::Communicator*) {});
   Session session(options);
   const nn::StepOptions step_options{.model = &nn::model_named(subject.model),
-                                     .model_options = {.num_classes = kClasses, .dropout_keep = 1.0},
+                                     .model_options = {.num_classes = kWholeModelClasses, .dropout_keep = 1.0},
                                      .batch_size = batch,
                                      .image_size = side,
                                      .images = nn::ImageForm::f32};
@@ -110,7 +110,7 @@ TrainedWhole train_whole(comm::Communicator* ranks, const Subject& subject, Numb
     for (std::int64_t i = 0; i < batch; ++i) {
       const std::int64_t image = i * n + rank;
       draw(s, image, pixels, images, i * pixels);
-      labels.set(i, static_cast<double>((image * 7 + s) % kClasses));
+      labels.set(i, static_cast<double>((image * 7 + s) % kWholeModelClasses));
     }
     program->bind(nn::kImagesInput, images);
     program->bind(nn::kLabelsInput, labels);

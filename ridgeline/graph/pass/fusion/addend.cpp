@@ -15,7 +15,7 @@ bool has_room(const Node& node) {
          static_cast<int>(node.inputs.size()) + 1 == def.max_operands;
 }
 
-std::vector<Fusion> match(const FusionPlace& place) {
+std::vector<Fusion> match_addend(const FusionPlace& place) {
   const Node& sum = place.node();
   if (sum.op != "add" || place.type(sum.inputs[0]) != place.type(sum.inputs[1])) return {};
   std::vector<Fusion> found;
@@ -44,6 +44,7 @@ std::vector<Fusion> match(const FusionPlace& place) {
 }  // namespace
 
 const FusionPattern kFuseAddend{
-    "fuse_addend", "merges conv2d, dense or batch norm with an addition that follows it, if the device can", match};
+    "fuse_addend", "merges conv2d, dense or batch norm with an addition that follows it, if the device can",
+    match_addend};
 
 }  // namespace ridgeline

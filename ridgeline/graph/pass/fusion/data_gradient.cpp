@@ -7,7 +7,7 @@
 namespace ridgeline {
 namespace {
 
-std::vector<Fusion> match(const FusionPlace& place) {
+std::vector<Fusion> match_data_gradient(const FusionPlace& place) {
   const Node& gate = place.node();
   if (gate.op != "relu_grad") return {};
   const ValueId y = gate.inputs[0], dx = gate.inputs[1];
@@ -23,6 +23,7 @@ std::vector<Fusion> match(const FusionPlace& place) {
 }  // namespace
 
 const FusionPattern kFuseDataGradient{
-    "fuse_data_gradient", "merges conv2d_bwd_data with the relu gradient that follows it, if the device can", match};
+    "fuse_data_gradient", "merges conv2d_bwd_data with the relu gradient that follows it, if the device can",
+    match_data_gradient};
 
 }  // namespace ridgeline

@@ -46,7 +46,7 @@ Node merged(const Node& gradient, const Node& update) {
   return node;
 }
 
-std::vector<Fusion> match(const FusionPlace& place) {
+std::vector<Fusion> match_dense_update(const FusionPlace& place) {
   const Node& update = place.node();
   if (!matrix_update(place.graph, update)) return {};
   const ValueId dw = update.inputs[update.outputs.size()];
@@ -68,6 +68,7 @@ std::vector<Fusion> match(const FusionPlace& place) {
 
 const FusionPattern kFuseDenseUpdate{
     "fuse_dense_update",
-    "computes the gradient of dense weights in their update, if nothing else reads it and the device can", match};
+    "computes the gradient of dense weights in their update, if nothing else reads it and the device can",
+    match_dense_update};
 
 }  // namespace ridgeline

@@ -7,7 +7,7 @@
 namespace ridgeline {
 namespace {
 
-std::vector<Fusion> match(const FusionPlace& place) {
+std::vector<Fusion> match_epilogue(const FusionPlace& place) {
   const Node& after = place.node();
   if (after.inputs.size() != 1 || after.outputs.size() != 1) return {};
   const ValueId before = after.inputs[0];
@@ -27,6 +27,7 @@ std::vector<Fusion> match(const FusionPlace& place) {
 
 const FusionPattern kFuseEpilogue{
     "fuse_epilogue",
-    "merges conv2d, dense or batch norm with a relu (batch norm: or relu6) that follows it, if the device can", match};
+    "merges conv2d, dense or batch norm with a relu (batch norm: or relu6) that follows it, if the device can",
+    match_epilogue};
 
 }  // namespace ridgeline

@@ -8,7 +8,7 @@
 namespace ridgeline {
 namespace {
 
-std::vector<Fusion> match(const FusionPlace& place) {
+std::vector<Fusion> match_max_pool(const FusionPlace& place) {
   const Node& pool = place.node();
   if (pool.op != "max_pool") return {};
   const ValueId image = pool.inputs[0];
@@ -25,7 +25,8 @@ std::vector<Fusion> match(const FusionPlace& place) {
 
 }  // namespace
 
-const FusionPattern kFuseMaxPool{
-    "fuse_max_pool", "merges a convolution with the max pooling that is its only reader, if the device can", match};
+const FusionPattern kFuseMaxPool{"fuse_max_pool",
+                                 "merges a convolution with the max pooling that is its only reader, if the device can",
+                                 match_max_pool};
 
 }  // namespace ridgeline

@@ -19,7 +19,7 @@ bool same_windows(const Node& forward, const Node& backward) {
   });
 }
 
-std::vector<Fusion> match(const FusionPlace& place) {
+std::vector<Fusion> match_narrow_relu_grad(const FusionPlace& place) {
   const Node& gate = place.node();
   if (gate.op != "relu_grad" || place.type(gate.inputs[0]) != place.type(gate.inputs[1])) return {};
   const ValueId y = gate.inputs[0], wide = gate.inputs[1];
@@ -46,7 +46,7 @@ std::vector<Fusion> match(const FusionPlace& place) {
 const FusionPattern kNarrowReluGrad{
     .name = "narrow_relu_grad",
     .doc = "computes the gradient of a relu before max pooling on the pooled values, if the device can",
-    .match = match,
+    .match = match_narrow_relu_grad,
     .exchanges = true};
 
 }  // namespace ridgeline

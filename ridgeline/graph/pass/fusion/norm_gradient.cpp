@@ -40,7 +40,7 @@ bool plain(const Node& gradient) {
          !gradient.attributes.boolean("passed");
 }
 
-std::vector<Fusion> match(const FusionPlace& place) {
+std::vector<Fusion> match_norm_gradient(const FusionPlace& place) {
   Node node = place.node();
   if (node.op != "batch_norm_bwd" || !plain(node)) return {};
   const ValueId dy = node.inputs[1];
@@ -89,6 +89,6 @@ std::vector<Fusion> match(const FusionPlace& place) {
 const FusionPattern kFuseNormGradient{"fuse_norm_gradient",
                                       "merges batch_norm_bwd with a relu or relu6 gradient and the addition of two "
                                       "gradients before it, if the device can",
-                                      match};
+                                      match_norm_gradient};
 
 }  // namespace ridgeline

@@ -30,7 +30,7 @@ std::optional<Node> merged_with(Node node, const Node& pool) {
   return node;
 }
 
-std::vector<Fusion> match(const FusionPlace& place) {
+std::vector<Fusion> match_pool_gradient(const FusionPlace& place) {
   const Node& pool = place.node();
   if (pool.op != "max_pool_bwd") return {};
   const ValueId gradient = pool.outputs[0];
@@ -53,6 +53,7 @@ std::vector<Fusion> match(const FusionPlace& place) {
 
 const FusionPattern kFusePoolGradient{
     "fuse_pool_gradient",
-    "merges the gradients of a convolution with the gradient of the max pooling after it, if the device can", match};
+    "merges the gradients of a convolution with the gradient of the max pooling after it, if the device can",
+    match_pool_gradient};
 
 }  // namespace ridgeline
