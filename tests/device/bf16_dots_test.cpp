@@ -1,6 +1,8 @@
 // The kernels for bf16 layers if the instruction set in force has bf16 dot products and no tiles: dot products if these
 // are fast, else f32 kernels on bf16 values.
+#include <algorithm>
 #include <array>
+#include <optional>
 
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/library.h"
@@ -10,10 +12,17 @@
 namespace ridgeline {
 namespace {
 
+// The lowest instruction set of this machine that has dot products, if any has.
+std::optional<device::Isa> isa_with_dots() {
+  const auto isas = device::machine_isas();
+  const auto first = std::find_if(isas.begin(), isas.end(), device::has_bf16_dots);
+  return first == isas.end() ? std::nullopt : std::optional(*first);
+}
+
 class ForcedDots {
  public:
   explicit ForcedDots(bool fast) : isa_(device::active_isa()), fast_(device::fast_bf16_dots()) {
-    device::force_isa_for_test(device::Isa::avx512_bf16);
+    device::force_isa_for_test(isa_with_dots().value());
     device::force_bf16_dots_for_test(fast);
   }
   ~ForcedDots() {
@@ -25,8 +34,6 @@ class ForcedDots {
   device::Isa isa_;
   bool fast_;
 };
-
-bool machine_has_dots() { return device::machine_isas().back() >= device::Isa::avx512_bf16; }
 
 struct Choice {
   std::string entry;
@@ -63,7 +70,7 @@ const ConvolutionCase kFewTaps{{2, 56, 56, 3}, 64, {7, 7}, {3, 3, 3, 3}, {2, 2}}
 const ConvolutionCase kManyChannels{{4, 36, 36, 256}, 256, {3, 3}, {1, 1, 1, 1}};
 
 TEST(Bf16Dots, FastOnesTakeWhatNeitherWinogradNorTheLibraryDoesFaster) {
-  if (!machine_has_dots()) GTEST_SKIP() << "this machine has no bf16 dot products";
+  if (!isa_with_dots()) GTEST_SKIP() << "this machine has no bf16 dot products";
   const ForcedDots forced(true);
   const std::string library = device::library_kernels().empty() ? "dots" : "onednn";
   const std::array<std::string, 3> single{library, library, "dots"}, strided_single{library, "dots", "dots"};
@@ -82,7 +89,7 @@ TEST(Bf16Dots, FastOnesTakeWhatNeitherWinogradNorTheLibraryDoesFaster) {
 }
 
 TEST(Bf16Dots, SlowOnesLeaveBf16ToF32KernelsThatReadIt) {
-  if (!machine_has_dots()) GTEST_SKIP() << "this machine has no bf16 dot products";
+  if (!isa_with_dots()) GTEST_SKIP() << "this machine has no bf16 dot products";
   const ForcedDots forced(false);
   for (std::size_t pass = 0; pass < 3; ++pass) {
     SCOPED_TRACE(pass);

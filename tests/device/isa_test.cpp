@@ -75,18 +75,20 @@ TEST_F(IsaDeathTest, DotProductsAreFastWhereTheInstructionSetHasThemAndTheMakerO
   const std::string lowest(name_of(machine_isas().front()));
   EXPECT_EXIT(ask_for_dots_under(lowest.c_str(), "fast"), testing::ExitedWithCode(0), "dots: slow, rate 1\n");
   const auto isas = machine_isas();
-  if (std::find(isas.begin(), isas.end(), Isa::avx512_bf16) == isas.end()) {
-    GTEST_SKIP() << "this machine has no bf16 dot products";
-  }
-  EXPECT_EXIT(ask_for_dots_under("avx512", "fast"), testing::ExitedWithCode(0), "dots: slow, rate 1\n");
-  EXPECT_EXIT(ask_for_dots_under("avx512_bf16", "fast"), testing::ExitedWithCode(0), "dots: fast, rate 2\n");
-  EXPECT_EXIT(ask_for_dots_under("avx512_bf16", "slow"), testing::ExitedWithCode(0), "dots: slow, rate 1\n");
-  EXPECT_EXIT(ask_for_dots_under("avx512_bf16", "often"), testing::ExitedWithCode(0),
+  const auto with = std::find_if(isas.begin(), isas.end(), has_bf16_dots);
+  if (with == isas.end()) GTEST_SKIP() << "this machine has no bf16 dot products";
+  const bool arm = *with == Isa::neon_bf16;
+  const std::string without(name_of(*std::prev(with))), dots(name_of(*with));
+  const std::string fast = arm ? "dots: fast, rate 3\n" : "dots: fast, rate 2\n";
+  EXPECT_EXIT(ask_for_dots_under(without.c_str(), "fast"), testing::ExitedWithCode(0), "dots: slow, rate 1\n");
+  EXPECT_EXIT(ask_for_dots_under(dots.c_str(), "fast"), testing::ExitedWithCode(0), fast);
+  EXPECT_EXIT(ask_for_dots_under(dots.c_str(), "slow"), testing::ExitedWithCode(0), "dots: slow, rate 1\n");
+  EXPECT_EXIT(ask_for_dots_under(dots.c_str(), "often"), testing::ExitedWithCode(0),
               "error 2: RIDGELINE_BF16_DOTS is 'often' .allowed: fast, slow.");
   std::ifstream cpus("/proc/cpuinfo");
   const std::string text{std::istreambuf_iterator<char>(cpus), {}};
-  const bool amd = text.find("AuthenticAMD") != std::string::npos;
-  EXPECT_EXIT(ask_for_dots_under("avx512_bf16", ""), testing::ExitedWithCode(0), amd ? "dots: fast" : "dots: slow");
+  const bool makers = arm || text.find("AuthenticAMD") != std::string::npos;
+  EXPECT_EXIT(ask_for_dots_under(dots.c_str(), ""), testing::ExitedWithCode(0), makers ? fast : "dots: slow");
   if (isas.back() != Isa::amx) return;
   EXPECT_EXIT(ask_for_dots_under("amx", "slow"), testing::ExitedWithCode(0), "dots: slow, rate 8\n");
 }

@@ -19,7 +19,7 @@ class NarrowLoops : public testing::TestWithParam<Isa> {
  private:
   Isa before_ = active_isa();
 };
-INSTANTIATE_TEST_SUITE_P(Isa, NarrowLoops, testing::ValuesIn(machine_isas().begin(), machine_isas().end()),
+INSTANTIATE_TEST_SUITE_P(Isa, NarrowLoops, testing::ValuesIn(loop_isas()),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 // Random bits: all magnitudes, both infinities, NaNs, subnormal f16 numbers.

@@ -9,6 +9,14 @@
 
 namespace ridgeline::device {
 
+std::vector<Isa> loop_isas() {
+  std::vector<Isa> isas;
+  for (const Isa isa : machine_isas()) {
+    if (isa == Isa::neon || isa == Isa::avx2 || isa == Isa::avx512) isas.push_back(isa);
+  }
+  return isas;
+}
+
 LoopRun run_kernel(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes,
                    bool in_place) {
   const OpDef& def = op_def(op);

@@ -5,9 +5,13 @@
 #include <vector>
 
 #include "ridgeline/core/tensor.h"
+#include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/kernel.h"
 
 namespace ridgeline::device {
+
+// The instruction sets of this machine with loops of their own: the others run the code of one of these.
+std::vector<Isa> loop_isas();
 
 struct LoopRun {
   std::string refusal;  // empty: the kernel accepted the op

@@ -256,8 +256,8 @@ TEST(TileConvolution, WhatItCannotTakeIsRefusedWithTheReason) {
   const device::Isa lowest = device::machine_isas().front();
   const std::string in_force = "the instruction set in force is " + std::string(device::name_of(lowest));
   device::force_isa_for_test(lowest);
-  EXPECT_EQ(tile_forward(c).refusal(Tiles::amx), in_force + ": this kernel needs amx");
-  EXPECT_EQ(tile_forward(c).refusal(Tiles::dots), in_force + ": this kernel needs avx512_bf16");
+  EXPECT_EQ(tile_forward(c).refusal(Tiles::amx), in_force + ": this kernel needs tile registers");
+  EXPECT_EQ(tile_forward(c).refusal(Tiles::dots), in_force + ": this kernel needs dot products of bf16");
   EXPECT_EQ(tile_forward(c).refusal(Tiles::scalar), "");
   device::force_isa_for_test(before);
 }

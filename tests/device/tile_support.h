@@ -18,7 +18,7 @@ using device::tiles::Tiles;
 // Scalar tiles on every machine, dot products and tile registers if the machine has them.
 inline std::vector<Tiles> machine_tiles() {
   std::vector<Tiles> all{Tiles::scalar};
-  if (device::active_isa() >= device::Isa::avx512_bf16) all.push_back(Tiles::dots);
+  if (device::has_bf16_dots(device::active_isa())) all.push_back(Tiles::dots);
   if (device::active_isa() == device::Isa::amx) all.push_back(Tiles::amx);
   return all;
 }
@@ -31,6 +31,19 @@ inline Tensor random_bf16(const Shape& shape, std::uint64_t seed, double low = -
   for (std::int64_t i = 0; i < t.elements(); ++i) t.data<bfloat16>()[i] = to_bfloat16(wide.data<float>()[i]);
   return t;
 }
+
+// Random values, zeros and subnormal numbers among them.
+inline std::vector<bfloat16> tile_values(std::int64_t n, std::uint64_t seed) {
+  const Tensor t = random_bf16({n}, seed);
+  std::vector<bfloat16> v(t.data<bfloat16>(), t.data<bfloat16>() + n);
+  for (std::int64_t i = 0; i < n; i += 37) v[static_cast<std::size_t>(i)] = to_bfloat16(i % 2 == 0 ? 0.0f : 1e-39f);
+  return v;
+}
+
+// The sums of 2 x 2 tiles. 64-byte aligned, as required.
+struct alignas(64) TileSums {
+  float at[4 * device::tiles::kTileSums];
+};
 
 inline Tensor widened(const Tensor& t) {
   Tensor wide(DType::f32, t.shape());

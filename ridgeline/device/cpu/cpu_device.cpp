@@ -180,9 +180,9 @@ std::unique_ptr<Kernel> CpuDevice::cast_conversion(DType from_type, const Layout
 // Of one core. Handing work to a team and waiting for it takes tens of microseconds where its threads sleep in between
 // (docs/core.md).
 DeviceRates CpuDevice::rates() const {
-  const int bf16 = device::bf16_products_rate();
+  const bool tiles = device::active_isa() == device::Isa::amx;
   return {.f32_flops = 1e11,
-          .bf16_flops = bf16 > 2 ? 1e12 : bf16 * 1e11,
+          .bf16_flops = tiles ? 1e12 : device::bf16_products_rate() * 1e11,
           .f16_flops = 1e11,
           .memory_bytes = 1e10,
           .launch_seconds = 1e-6,

@@ -74,6 +74,7 @@ std::atomic<bool>& fast_dots() {
 std::string_view name_of(Isa isa) {
   switch (isa) {
     case Isa::neon: return "neon";
+    case Isa::neon_bf16: return "neon_bf16";
     case Isa::avx2: return "avx2";
     case Isa::avx512: return "avx512";
     case Isa::avx512_bf16: return "avx512_bf16";
@@ -89,11 +90,21 @@ std::span<const Isa> machine_isas() {
 
 Isa active_isa() { return in_force(); }
 
-bool fast_bf16_dots() { return active_isa() >= Isa::avx512_bf16 && fast_dots(); }
+Isa vector_isa() {
+  const Isa isa = active_isa();
+  return isa == Isa::neon_bf16 ? Isa::neon : std::min(isa, Isa::avx512);
+}
 
+bool has_bf16_dots(Isa isa) { return isa == Isa::neon_bf16 || isa >= Isa::avx512_bf16; }
+
+bool fast_bf16_dots() { return has_bf16_dots(active_isa()) && fast_dots(); }
+
+// Arm's instruction does four times the products of a multiply-add at the same documented rate; packing its operands
+// and storing sums takes nearly a fifth of the vector instructions (docs/arm.md).
 int bf16_products_rate() {
   if (active_isa() == Isa::amx) return 8;
-  return fast_bf16_dots() ? 2 : 1;
+  if (!fast_bf16_dots()) return 1;
+  return active_isa() == Isa::neon_bf16 ? 3 : 2;
 }
 
 void force_isa_for_test(Isa isa) {

@@ -7,20 +7,34 @@
 #include "ridgeline/device/cpu/isa_machine.h"
 
 namespace ridgeline::device {
+namespace {
+
+// Bits of the second word of capabilities by number: the headers of older systems have no names for all of them.
+constexpr unsigned long kBf16 = 1ul << 14;
+constexpr unsigned long kI8mm = 1ul << 13;
+constexpr unsigned long kSve2 = 1ul << 1;
+
+}  // namespace
 
 std::span<const Isa> architecture_isas() {
-  static constexpr Isa kAll[] = {Isa::neon};
+  static constexpr Isa kAll[] = {Isa::neon, Isa::neon_bf16};
   return kAll;
 }
 
-// Every 64-bit Arm that Linux runs on has it.
-std::vector<Isa> detect_isas() { return {Isa::neon}; }
+// Every 64-bit Arm that Linux runs on has the first.
+std::vector<Isa> detect_isas() {
+  std::vector<Isa> isas{Isa::neon};
+  if ((::getauxval(AT_HWCAP2) & kBf16) != 0) isas.push_back(Isa::neon_bf16);
+  return isas;
+}
 
 std::string why_missing(Isa) { return ""; }
 
 std::int64_t highway_targets_above(Isa) { return 0; }
 
-bool makers_dots_are_fast() { return false; }
+// On the Neoverse N2 matrices of bf16 are multiplied at the rate of f32 multiply-adds, by its maker's guide; nothing is
+// known that has the instruction and is slower (docs/arm.md).
+bool makers_dots_are_fast() { return true; }
 
 // Arm's processors have numbers: maker, part and revision.
 std::string processor_name() {
@@ -35,10 +49,11 @@ std::string further_instructions() {
     unsigned long bit;
     const char* name;
   };
-  // The second word's bits by number: the headers of older systems have no names for all of them.
-  constexpr Named kAll[] = {{AT_HWCAP, HWCAP_ASIMDDP, "dotprod"}, {AT_HWCAP, HWCAP_ASIMDHP, "fp16"},
-                            {AT_HWCAP2, 1ul << 14, "bf16"},       {AT_HWCAP2, 1ul << 13, "i8mm"},
-                            {AT_HWCAP, HWCAP_SVE, "sve"},         {AT_HWCAP2, 1ul << 1, "sve2"}};
+  constexpr Named kAll[] = {{AT_HWCAP, HWCAP_ASIMDDP, "dotprod"},
+                            {AT_HWCAP, HWCAP_ASIMDHP, "fp16"},
+                            {AT_HWCAP2, kI8mm, "i8mm"},
+                            {AT_HWCAP, HWCAP_SVE, "sve"},
+                            {AT_HWCAP2, kSve2, "sve2"}};
   std::string text;
   for (const Named& one : kAll) {
     if ((::getauxval(one.which) & one.bit) != 0) text += (text.empty() ? "" : ", ") + std::string(one.name);

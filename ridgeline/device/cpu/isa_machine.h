@@ -24,7 +24,7 @@ std::string why_missing(Isa isa);
 // Highway's targets that are above it.
 std::int64_t highway_targets_above(Isa isa);
 
-// Whether this maker's bf16 dot products are faster than f32 products.
+// Whether this maker's bf16 dot products are faster than f32 products, where the machine has them.
 bool makers_dots_are_fast();
 
 }  // namespace ridgeline::device

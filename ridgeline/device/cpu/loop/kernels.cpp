@@ -167,7 +167,7 @@ KernelChoice make_loop_kernel(const KernelRequest& request) {
   else
     kernel = std::make_unique<LoopKernel>(std::move(program), shape.elements(), results);
   // All sets from AVX-512 on run the same code.
-  kernel->name = "own " + request.def.name + " " + std::string(name_of(std::min(active_isa(), Isa::avx512)));
+  kernel->name = "own " + request.def.name + " " + std::string(name_of(vector_isa()));
   kernel->input_layouts = std::move(input_layouts);
   kernel->output_layouts = std::move(output_layouts);
   return kernel;

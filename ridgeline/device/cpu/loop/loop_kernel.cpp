@@ -338,7 +338,7 @@ void LoopKernel::choose_ahead() {
   }
   const std::size_t parts = streams.empty() ? 0 : single.size() / streams.size();
   if (parts == 0) return;
-  const int four_vectors = active_isa() == Isa::neon ? 16 : active_isa() == Isa::avx2 ? 32 : 64;
+  const int four_vectors = vector_isa() == Isa::neon ? 16 : vector_isa() == Isa::avx2 ? 32 : 64;
   ahead_lines_ = static_cast<int>((static_cast<std::size_t>(four_vectors) / 16 + parts - 1) / parts);
   for (std::size_t i = 0; i < parts * streams.size(); ++i) {
     const auto part = static_cast<std::int64_t>(i % parts);

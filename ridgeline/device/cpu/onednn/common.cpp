@@ -21,7 +21,8 @@ dnnl::memory::data_type data_type(DType dtype) {
 dnnl::engine make_engine() {
   // Where a program used oneDNN before us, the library keeps its limit and reports it; its kernels then depend on that.
   switch (active_isa()) {
-    case Isa::neon: break;  // this library is x86-64's
+    case Isa::neon:
+    case Isa::neon_bf16: break;  // this library is x86-64's
     case Isa::avx2: dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2); break;
     case Isa::avx512: dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core); break;
     case Isa::avx512_bf16: dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16); break;

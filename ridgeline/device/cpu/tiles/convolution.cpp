@@ -63,10 +63,11 @@ Correlation backward_data_correlation(const Convolution& c) {
 }
 
 std::optional<Refusal> refuse_tiles(Tiles tiles) {
-  const Isa needed = tiles == Tiles::amx ? Isa::amx : Isa::avx512_bf16;
-  if (tiles == Tiles::scalar || active_isa() >= needed) return std::nullopt;
-  return Refusal{"the instruction set in force is " + std::string(name_of(active_isa())) + ": this kernel needs " +
-                 std::string(name_of(needed))};
+  const Isa isa = active_isa();
+  const bool there = tiles == Tiles::scalar || (tiles == Tiles::amx ? isa == Isa::amx : has_bf16_dots(isa));
+  if (there) return std::nullopt;
+  return Refusal{"the instruction set in force is " + std::string(name_of(isa)) + ": this kernel needs " +
+                 (tiles == Tiles::amx ? "tile registers" : "dot products of bf16")};
 }
 
 std::optional<Refusal> refuse_types(std::initializer_list<const ValueType*> narrow,

@@ -2,8 +2,8 @@
 //
 // The small interface on which all kernels of this folder are built: products of bf16 tiles with f32 sums, and the
 // moves that pack values into tiles. Three implementations: the machine's tile registers with AVX-512, plain loops,
-// which every machine can run and which give the same bits, and AVX-512's dot products of bf16, whose sums are rounded
-// in another order. Tables of functions without state; any thread.
+// which every machine can run and which give the same bits, and the bf16 dot products of AVX-512 or of Arm, whose sums
+// are rounded in another order. Tables of functions without state; any thread.
 //
 // A tile of A is 16 rows of 32 values. A tile of B is 16 rows, each one pair of depths: 16 columns of 2 values, so that
 // its 512 values are contiguous. A tile of C is 16 x 16 sums.
@@ -192,7 +192,7 @@ struct TileCode : TileMoves {
 
 enum class Tiles {
   amx,     // the machine's tile registers
-  dots,    // its bf16 dot products of vectors
+  dots,    // its bf16 dot products of vectors, or of small matrices
   scalar,  // plain loops
 };
 const TileCode& tile_code(Tiles tiles);
@@ -201,7 +201,8 @@ const TileCode& scalar_tile_code();
 // machines that have the instructions.
 const TileCode* machine_tile_code(Tiles tiles);
 
-// For x86-64: tiles_amx.cpp, tiles_dots_avx512.cpp and moves_avx512.cpp, which both use.
+// For x86-64: tiles_amx.cpp, tiles_dots_avx512.cpp and moves_avx512.cpp, which both use. For Arm, which has no tile
+// registers: tiles_dots_arm.cpp and moves_arm.cpp.
 const TileCode& amx_tile_code();
 const TileCode& dot_tile_code();
 const TileMoves& vector_tile_moves();

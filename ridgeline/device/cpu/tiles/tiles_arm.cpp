@@ -2,6 +2,6 @@
 
 namespace ridgeline::device::tiles {
 
-const TileCode* machine_tile_code(Tiles) { return nullptr; }
+const TileCode* machine_tile_code(Tiles tiles) { return tiles == Tiles::dots ? &dot_tile_code() : nullptr; }
 
 }  // namespace ridgeline::device::tiles

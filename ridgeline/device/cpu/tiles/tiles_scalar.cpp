@@ -37,25 +37,32 @@ class ScalarRegisters {
   }
   template <int C, int A, int B>
   void multiply() {
-    bfloat16 a[16][32], b[16][32];
-    float c[16][16];
-    std::memcpy(a, tile_[A], sizeof a);
-    std::memcpy(b, tile_[B], sizeof b);
+    float a[16][32], b[16][32], c[16][16];
+    widen(tile_[A], a);
+    widen(tile_[B], b);
     std::memcpy(c, tile_[C], sizeof c);
     for (int row = 0; row < 16; ++row) {
-      for (int column = 0; column < 16; ++column) {
-        float even = 0, odd = 0;
-        for (int k = 0; k < 16; ++k) {
-          even += flushed(to_float(a[row][2 * k])) * flushed(to_float(b[k][2 * column]));
-          odd += flushed(to_float(a[row][2 * k + 1])) * flushed(to_float(b[k][2 * column + 1]));
+      float even[16] = {}, odd[16] = {};
+      for (int k = 0; k < 16; ++k) {
+        for (int column = 0; column < 16; ++column) {
+          even[column] += a[row][2 * k] * b[k][2 * column];
+          odd[column] += a[row][2 * k + 1] * b[k][2 * column + 1];
         }
-        c[row][column] += even + odd;
       }
+      for (int column = 0; column < 16; ++column) c[row][column] += even[column] + odd[column];
     }
     std::memcpy(tile_[C], c, sizeof c);
   }
 
  private:
+  static void widen(const unsigned char (&tile)[16][64], float (&wide)[16][32]) {
+    bfloat16 values[16][32];
+    std::memcpy(values, tile, sizeof values);
+    for (int row = 0; row < 16; ++row) {
+      for (int i = 0; i < 32; ++i) wide[row][i] = flushed(to_float(values[row][i]));
+    }
+  }
+
   unsigned char tile_[8][16][64];
 };
 
