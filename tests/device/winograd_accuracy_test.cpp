@@ -13,7 +13,7 @@ constexpr double kMostError = 1e-5;  // rms, relative to the result's rms
 const std::vector<std::int64_t> kOne(4, 1), kTwo(4, 2);
 
 // The layers of both AlexNets, the 3x3 layers with stride 1 of VGG-11, ResNet-18 and -50, and ResNet-20 for CIFAR.
-const std::vector<WinogradCase> kLayers = {
+const std::vector<WinogradCase> kAccuracyLayers = {
     {{1, 224, 224, 3}, 64, 11, kTwo, "alexnet_torchvision conv1", 4},
     {{1, 224, 224, 3}, 96, 11, {1, 2, 1, 2}, "alexnet conv1", 4},
     {{1, 27, 27, 64}, 192, 5, kTwo, "alexnet_torchvision conv2"},
@@ -96,7 +96,7 @@ double weights_element(const WinogradCase& c, const Problem& p, std::int64_t at)
 }
 
 using Element = double (*)(const WinogradCase&, const Problem&, std::int64_t);
-constexpr Element kElements[] = {forward_element, data_element, weights_element};
+constexpr Element kElementRules[] = {forward_element, data_element, weights_element};
 
 // The largest error of each kernel ("F(4x4,3x3)") and pass, for the table.
 class Errors {
@@ -133,7 +133,7 @@ TEST_P(ModelLayers, AgreeWithFp64AtSampledElements) {
     SampleRandom random(philox_key(7, "sampled elements"), 0, 0);
     for (int i = 0; i < 400; ++i) sample.push_back(random.integer(0, elements - 1));
     std::vector<double> expected;
-    for (const std::int64_t at : sample) expected.push_back(kElements[pass](c, problem, at));
+    for (const std::int64_t at : sample) expected.push_back(kElementRules[pass](c, problem, at));
     for (const device::Isa isa : vector_isas()) {
       const ForcedIsa forced(isa);
       const auto kernel = make_winograd(kWinogradPasses[pass], problem, {0, false});
@@ -147,7 +147,7 @@ TEST_P(ModelLayers, AgreeWithFp64AtSampledElements) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Winograd, ModelLayers, testing::ValuesIn(kLayers), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Winograd, ModelLayers, testing::ValuesIn(kAccuracyLayers), [](const auto& info) {
   std::string name = info.param.name;
   std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;

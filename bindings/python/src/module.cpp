@@ -6,7 +6,6 @@
 
 #include "bind.h"
 #include "graph/bind_functions.h"
-#include "ridgeline/data/sample/cell.h"
 #include "train/callback.h"
 #include "train/command.h"
 #include "train/graph_values.h"
@@ -62,7 +61,6 @@ NB_MODULE(_core, m) {
   make_forks_wait();
   nb::set_leak_warnings(false);  // objects that are alive at shutdown are not leaks
   m.attr("__version__") = RIDGELINE_VERSION;
-  m.attr("MOST_EXTENTS") = ridgeline::data::Cell::kMaxRank;  // of a column
   const nb::object error =
       exception(m, "Error", "What the data engine refuses, in words for the person who reads it.", PyExc_Exception);
   static Exceptions types{};  // the module is never unloaded
