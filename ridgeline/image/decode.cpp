@@ -20,6 +20,18 @@ ImageView Decoder::decode_stored(std::span<const std::uint8_t> bytes, const Jpeg
   refuse_format(found);
 }
 
+ImageView Decoder::decode_stored_region(std::span<const std::uint8_t> bytes, Box box, const JpegIndex* known,
+                                        JpegIndex* made) {
+  switch (sniff(bytes).format) {
+    case Format::jpeg: return jpeg_.decode_region(bytes, box, known, made);
+    case Format::png: whole_ = decode_png_region(bytes, box, limits_); break;
+    case Format::webp: whole_ = decode_webp_region(bytes, box, limits_); break;
+    default: return crop(decode_stored(bytes, known, made), box);  // cheap to read completely
+  }
+  if (made) *made = JpegIndex();
+  return whole_;
+}
+
 ImageView Decoder::upright(const ImageView& stored, int orientation) {
   if (orientation == 1) return stored;
   turn_upright(stored, orientation, turned_);
@@ -34,13 +46,9 @@ ImageView Decoder::decode(std::span<const std::uint8_t> bytes, const JpegIndex* 
 
 ImageView Decoder::decode_region(std::span<const std::uint8_t> bytes, Box box, const JpegIndex* known, JpegIndex* made,
                                  ExifOrientation orientation) {
-  // Other formats predict every row from those above, or are cheap to read completely.
-  if (sniff(bytes).format != Format::jpeg) return crop(decode(bytes, nullptr, made, orientation), box);
-  if (orientation == ExifOrientation::ignore) return jpeg_.decode_region(bytes, box, known, made);
-  const int turn = exif_orientation(bytes);
-  const Size stored = turn == 1 ? Size{} : read_header(bytes).size();
-  const Box there = turn == 1 ? box : stored_box(box, stored, turn);
-  return upright(jpeg_.decode_region(bytes, there, known, made), turn);
+  const int turn = orientation == ExifOrientation::ignore ? 1 : exif_orientation(bytes);
+  const Box there = turn == 1 ? box : stored_box(box, read_header(bytes).size(), turn);
+  return upright(decode_stored_region(bytes, there, known, made), turn);
 }
 
 Image decode(std::span<const std::uint8_t> bytes, ExifOrientation orientation) {

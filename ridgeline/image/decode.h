@@ -23,17 +23,19 @@ class Decoder {
   // The whole image. The view lives until the next call. For the index see JpegDecoder; other formats have none.
   ImageView decode(std::span<const std::uint8_t> bytes, const JpegIndex* known = nullptr, JpegIndex* made = nullptr,
                    ExifOrientation orientation = ExifOrientation::ignore);
-  // The pixels of `box`, equal to those of decode(), which may be turned; for JPEG without decoding the rest.
+  // The pixels of `box`, equal to those of decode(), which may be turned. What can be skipped is: of a PNG and of a
+  // WebP less than of a JPEG, of a BMP nothing. Faults in what a JPEG's or a WebP's box does not need are not noticed.
   ImageView decode_region(std::span<const std::uint8_t> bytes, Box box, const JpegIndex* known = nullptr,
                           JpegIndex* made = nullptr, ExifOrientation orientation = ExifOrientation::ignore);
 
  private:
   ImageView decode_stored(std::span<const std::uint8_t> bytes, const JpegIndex* known, JpegIndex* made);
+  ImageView decode_stored_region(std::span<const std::uint8_t> bytes, Box box, const JpegIndex* known, JpegIndex* made);
   ImageView upright(const ImageView& stored, int orientation);
 
   DecodeLimits limits_;
   JpegDecoder jpeg_;
-  Image whole_;   // the latest image that was not a JPEG
+  Image whole_;   // the latest image, or region, that was not a JPEG
   Image turned_;  // the latest image that was turned upright
 };
 

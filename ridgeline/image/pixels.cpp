@@ -46,12 +46,15 @@ void mirror_rgb(const std::uint8_t* in, std::size_t pixels, std::uint8_t* out) {
   HWY_DYNAMIC_DISPATCH(mirror)(in, pixels, out);
 }
 
+void check_inside(const Box& box, Size image) {
+  if (inside(box, image)) return;
+  throw Error("[crop] rows " + std::to_string(box.top) + "+" + std::to_string(box.height) + ", columns " +
+              std::to_string(box.left) + "+" + std::to_string(box.width) + " are not inside an image of " +
+              std::to_string(image.height) + "x" + std::to_string(image.width));
+}
+
 ImageView crop(const ImageView& image, Box box) {
-  if (!inside(box, {image.height, image.width})) {
-    throw Error("[crop] rows " + std::to_string(box.top) + "+" + std::to_string(box.height) + ", columns " +
-                std::to_string(box.left) + "+" + std::to_string(box.width) + " are not inside an image of " +
-                std::to_string(image.height) + "x" + std::to_string(image.width));
-  }
+  check_inside(box, {image.height, image.width});
   return {image.pixel(box.top, box.left), box.height, box.width, image.channels, image.stride};
 }
 

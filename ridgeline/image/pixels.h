@@ -10,6 +10,8 @@
 
 namespace ridgeline::image {
 
+// An Error for a box that is not.
+void check_inside(const Box& box, Size image);
 // A view of the box; it must be inside the image.
 ImageView crop(const ImageView& image, Box box);
 Image copy(const ImageView& image);

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/image/pixels.h"
 #include "ridgeline/image/png/chunks.h"
+#include "ridgeline/image/png/predictions.h"
 #include "ridgeline/image/png/rows.h"
 
 namespace ridgeline::image {
@@ -76,7 +79,7 @@ class Rows {
       size_ += rows * (1 + bytes);
       rows_ += rows;
     }
-    memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(size_);
+    memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(size_ + kPngSlack);
   }
 
   // Reads as many as the stream gives. It has at most `most` bytes.
@@ -96,23 +99,39 @@ class Rows {
   // Whether the stream gave all of them.
   bool complete() const { return read_ == rows_; }
 
-  // Calls put(row, its pixels, y, x of the first pixel, distance of pixels) for all that were read.
+  // Undoes the predictions of what `box` needs, of an image of several passes of all, and calls put(row, its pixels, y,
+  // x of the first pixel, distance of pixels) for the rows that were read, from the box's first one on.
   template <class Put>
-  void unpack(const PngHeader& header, const Put& put) {
+  void unpack(const PngHeader& header, const Box& box, const Put& put) {
+    constexpr std::uint32_t kBand = 16;  // rows that are still in the cache when they are put
     const int pixel_bytes = std::max(1, png_pixel_bits(header) / 8);
-    const std::vector<std::uint8_t> zeros(png_row_bytes(header, header.width));
-    std::uint8_t* row = memory_.get();
+    const std::vector<std::uint8_t> zeros(png_row_bytes(header, header.width) + kPngSlack);
+    std::uint8_t* first = memory_.get();
     for (const Part& part : parts_) {
-      std::span<const std::uint8_t> before = std::span(zeros).first(part.bytes);
-      std::uint32_t y = part.pass.top;
-      for (std::uint32_t k = 0; k < part.rows; ++k, y += part.pass.row_step, row += 1 + part.bytes) {
-        if (read_-- == 0) return;
-        if (!undo_png_filter(row[0], {row + 1, part.bytes}, before, pixel_bytes))
-          throw Error("[png] damaged pixels: unknown filter " + std::to_string(row[0]) + " in row " +
-                      std::to_string(y));
-        put(row + 1, part.width, y, part.pass.left, static_cast<int>(part.pass.column_step));
-        before = {row + 1, part.bytes};
+      const bool whole = header.interlaced;
+      const auto there = static_cast<std::uint32_t>(std::min<std::size_t>(read_, part.rows));
+      const std::uint32_t bottom = whole ? there : std::min(there, static_cast<std::uint32_t>(box.top + box.height));
+      const std::size_t wanted =
+          whole ? part.bytes : png_row_bytes(header, static_cast<std::uint32_t>(box.left + box.width));
+      const auto known = [&](std::uint32_t row, std::size_t rows, std::size_t good) {
+        if (good == rows) return;
+        const std::uint32_t k = row + static_cast<std::uint32_t>(good);
+        throw Error("[png] damaged pixels: unknown filter " + std::to_string(first[k * (1 + part.bytes)]) + " in row " +
+                    std::to_string(part.pass.top + k * part.pass.row_step));
+      };
+      for (std::uint32_t k = 0; k < bottom; k += kBand) {
+        const PngRows band{first + k * (1 + part.bytes), std::min(kBand, bottom - k), part.bytes};
+        const std::uint8_t* above = k == 0 ? zeros.data() : band.first - part.bytes;
+        known(k, band.count, undo_png_predictions(band, wanted, above, pixel_bytes));
+        for (std::uint32_t i = 0; i < band.count; ++i) {
+          const std::uint32_t y = part.pass.top + (k + i) * part.pass.row_step;
+          if (whole || y >= static_cast<std::uint32_t>(box.top))
+            put(band.row(i) + 1, part.width, y, part.pass.left, static_cast<int>(part.pass.column_step));
+        }
       }
+      for (std::uint32_t k = bottom; k < there; ++k) known(k, 1, first[k * (1 + part.bytes)] <= 4);
+      first += there * (1 + part.bytes);
+      read_ -= there;
     }
   }
 
@@ -166,13 +185,21 @@ void check_size(const PngHeader& header, std::span<const std::uint8_t> bytes, co
   }
 }
 
-}  // namespace
+Box whole_of(const PngHeader& header) {
+  return {0, 0, static_cast<int>(header.height), static_cast<int>(header.width)};
+}
 
-Image decode_png(std::span<const std::uint8_t> bytes, const DecodeLimits& limits) {
+Image decode(std::span<const std::uint8_t> bytes, std::optional<Box> wanted, const DecodeLimits& limits) {
   PngChunks chunks(bytes);
   const PngHeader& header = chunks.header();
   check_size(header, bytes, limits);
-  Image image(static_cast<int>(header.height), static_cast<int>(header.width), 3);
+  const Box all = whole_of(header);
+  const Box box = wanted.value_or(all);
+  check_inside(box, {all.height, all.width});
+  // Where a part of a row has no address of its own, or no time of its own.
+  if (box != all && (header.interlaced || png_pixel_bits(header) < 8))
+    return copy(crop(decode(bytes, std::nullopt, limits), box));
+  Image image(box.height, box.width, 3);
   const PngUnpacker unpacker(header);
   const std::uint8_t* missing = unpacker.missing();
   if (std::any_of(missing, missing + 3, [](std::uint8_t v) { return v != 0; })) {
@@ -181,11 +208,29 @@ Image decode_png(std::span<const std::uint8_t> bytes, const DecodeLimits& limits
   Rows rows(header);
   rows.read(chunks, bytes.size());
   // What is missing after a complete row keeps its colour.
-  rows.unpack(header, [&](const std::uint8_t* row, std::uint32_t width, std::uint32_t y, std::uint32_t x, int step) {
-    unpacker.unpack(row, width, image.row(static_cast<int>(y)) + 3 * std::size_t{x}, step);
-  });
+  if (header.interlaced) {
+    rows.unpack(header, box,
+                [&](const std::uint8_t* row, std::uint32_t width, std::uint32_t y, std::uint32_t x, int step) {
+                  unpacker.unpack(row, width, image.row(static_cast<int>(y)) + 3 * std::size_t{x}, step);
+                });
+  } else {
+    const std::size_t left = png_row_bytes(header, static_cast<std::uint32_t>(box.left));
+    rows.unpack(header, box, [&](const std::uint8_t* row, std::uint32_t, std::uint32_t y, std::uint32_t, int) {
+      unpacker.unpack(row + left, static_cast<std::uint32_t>(box.width), image.row(static_cast<int>(y) - box.top));
+    });
+  }
   chunks.finish();
   return image;
+}
+
+}  // namespace
+
+Image decode_png(std::span<const std::uint8_t> bytes, const DecodeLimits& limits) {
+  return decode(bytes, std::nullopt, limits);
+}
+
+Image decode_png_region(std::span<const std::uint8_t> bytes, Box box, const DecodeLimits& limits) {
+  return decode(bytes, box, limits);
 }
 
 PngValues decode_png_values(std::span<const std::uint8_t> bytes, const DecodeLimits& limits) {
@@ -201,9 +246,10 @@ PngValues decode_png_values(std::span<const std::uint8_t> bytes, const DecodeLim
   Rows rows(header);
   rows.read(chunks, bytes.size());
   if (!rows.complete()) throw Error("[png] premature end of PNG file: rows are missing");
-  rows.unpack(header, [&](const std::uint8_t* row, std::uint32_t width, std::uint32_t y, std::uint32_t x, int step) {
-    unpack_png_values(header, row, width, values.memory.data() + y * row_bytes + x * each, step);
-  });
+  rows.unpack(header, whole_of(header),
+              [&](const std::uint8_t* row, std::uint32_t width, std::uint32_t y, std::uint32_t x, int step) {
+                unpack_png_values(header, row, width, values.memory.data() + y * row_bytes + x * each, step);
+              });
   chunks.finish();
   return values;
 }

@@ -16,6 +16,9 @@
 namespace ridgeline::image {
 
 Image decode_png(std::span<const std::uint8_t> bytes, const DecodeLimits& limits = {});
+// The pixels of `box`, which must be inside the image, equal to those of decode_png, with its errors: the whole file is
+// read, and what lies right of the box and below it is not turned into pixels.
+Image decode_png_region(std::span<const std::uint8_t> bytes, Box box, const DecodeLimits& limits = {});
 
 // Whole numbers of a pixel each, as a PNG stores them: grey is not scaled, indices of a palette are not looked up.
 struct PngValues {

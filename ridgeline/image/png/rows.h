@@ -1,12 +1,11 @@
 // ridgeline/image/png/rows.h
 //
-// Rows of PNG pixels: the predictions are undone, and samples of every depth become RGB or numbers (PNG specification,
-// 3rd edition, sections 7, 9 and 13). Private to this folder.
+// Rows of PNG pixels, their predictions undone (predictions.h): samples of every depth become RGB or numbers (PNG
+// specification, 3rd edition, sections 7 and 13). Private to this folder.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "ridgeline/image/png/chunks.h"
 
@@ -15,10 +14,6 @@ namespace ridgeline::image {
 // Bits of a pixel, and bytes of a row of `width` of them.
 int png_pixel_bits(const PngHeader& header);
 std::size_t png_row_bytes(const PngHeader& header, std::uint32_t width);
-
-// Undoes prediction `filter`, 0 to 4, of a row; `before` is the row above, undone, or zeros. Both rows have the same
-// length, pixels 1 to 8 bytes. False for another filter.
-bool undo_png_filter(int filter, std::span<std::uint8_t> row, std::span<const std::uint8_t> before, int pixel_bytes);
 
 // `width` pixels of a row to RGB, `step` pixels apart.
 class PngUnpacker {

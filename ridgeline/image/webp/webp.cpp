@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/image/pixels.h"
 
 namespace ridgeline::image {
 namespace {
@@ -40,37 +42,36 @@ class Picture {
   Picture& operator=(const Picture&) = delete;
 
   bool found() const { return found_; }
+  Box place() const { return {place_.y_offset, place_.x_offset, place_.height, place_.width}; }
 
-  void decode_into(Image& canvas) const {
+  // The pixels of `part`, which is inside the picture; its top and left are even.
+  Image decode(const Box& part) const {
     WebPDecoderConfig config;
     if (WebPInitDecoderConfig(&config) == 0) throw Error("[webp] libwebp is another version than was compiled for");
     const Bytes bytes{place_.fragment.bytes, place_.fragment.size};
     check(WebPGetFeatures(bytes.data(), bytes.size(), &config.input));
-    if (place_.x_offset + place_.width > canvas.width() || place_.y_offset + place_.height > canvas.height() ||
-        config.input.width != place_.width || config.input.height != place_.height)
+    if (config.input.width != place_.width || config.input.height != place_.height)
       throw Error("[webp] damaged file: a picture that does not fit its canvas");
-    std::uint8_t* to = canvas.row(place_.y_offset) + 3 * static_cast<std::ptrdiff_t>(place_.x_offset);
+    WebPDecoderOptions& options = config.options;
+    options.use_cropping = part != Box{0, 0, place_.height, place_.width} ? 1 : 0;
+    options.crop_left = part.left;
+    options.crop_top = part.top;
+    options.crop_width = part.width;
+    options.crop_height = part.height;
     // Alpha is read, too, where there is any: its errors count, as in Pillow.
     const int channels = config.input.has_alpha != 0 ? 4 : 3;
-    std::vector<std::uint8_t> with_alpha;
+    Image image(part.height, part.width, channels);
     config.output.colorspace = channels == 4 ? MODE_RGBA : MODE_RGB;
     config.output.is_external_memory = 1;
-    WebPRGBABuffer& out = config.output.u.RGBA;
-    if (channels == 4) {
-      with_alpha.resize(static_cast<std::size_t>(place_.width) * static_cast<std::size_t>(place_.height) * 4);
-      out = {with_alpha.data(), place_.width * 4, with_alpha.size()};
-    } else {
-      const std::ptrdiff_t rows = place_.height - 1;
-      out = {to, static_cast<int>(canvas.stride()),
-             static_cast<std::size_t>(rows * canvas.stride() + static_cast<std::ptrdiff_t>(place_.width) * 3)};
-    }
+    config.output.u.RGBA = {image.data(), static_cast<int>(image.stride()), image.byte_size()};
     const VP8StatusCode status = WebPDecode(bytes.data(), bytes.size(), &config);
     WebPFreeDecBuffer(&config.output);
     check(status);
-    const std::uint8_t* from = with_alpha.data();
-    for (int y = 0; channels == 4 && y < place_.height; ++y, to += canvas.stride()) {
-      for (int x = 0; x < place_.width; ++x, from += 4) std::copy_n(from, 3, to + std::ptrdiff_t{3} * x);
-    }
+    if (channels == 3) return image;
+    Image rgb(part.height, part.width, 3);
+    for (std::size_t i = 0, pixels = rgb.byte_size() / 3; i < pixels; ++i)
+      std::copy_n(image.data() + 4 * i, 3, rgb.data() + 3 * i);
+    return rgb;
   }
 
  private:
@@ -81,6 +82,48 @@ class Picture {
   WebPIterator place_{};
   bool found_ = false;
 };
+
+// A box around this one whose inner pixels libwebp gives as in the whole picture: it begins at even pixels only, and
+// the colours of its border are not mixed with those outside, which are up to two pixels away.
+Box with_neighbours(const Box& box, Size image) {
+  const int top = std::max(0, (box.top - 2) & ~1), left = std::max(0, (box.left - 2) & ~1);
+  return {top, left, std::min(image.height, box.top + box.height + 2) - top,
+          std::min(image.width, box.left + box.width + 2) - left};
+}
+
+void copy_into(Image& canvas, const ImageView& picture, int top, int left) {
+  for (int y = 0; y < picture.height; ++y)
+    std::copy_n(picture.row(y), picture.stride, canvas.row(top + y) + 3 * static_cast<std::ptrdiff_t>(left));
+}
+
+// `wanted`, or the canvas with its first picture.
+Image decode(Bytes bytes, std::optional<Box> wanted, const DecodeLimits& limits) {
+  const Header header = webp_header(bytes);
+  if (static_cast<std::int64_t>(header.height) * header.width > limits.max_pixels) {
+    throw Error("[webp] " + std::to_string(header.height) + "x" + std::to_string(header.width) +
+                " pixels are more than the limit of " + std::to_string(limits.max_pixels));
+  }
+  const Parts parts = parts_of(bytes);
+  if (!parts) throw Error("[webp] the file is cut short, or damaged between its chunks");
+  const Picture picture(parts.get(), 1);
+  if (!picture.found() ||
+      WebPDemuxGetI(parts.get(), WEBP_FF_CANVAS_HEIGHT) != static_cast<std::uint32_t>(header.height) ||
+      WebPDemuxGetI(parts.get(), WEBP_FF_CANVAS_WIDTH) != static_cast<std::uint32_t>(header.width))
+    throw Error("[webp] damaged file: its header and its pictures do not fit");
+  const Box canvas{0, 0, header.height, header.width}, place = picture.place();
+  const Box box = wanted.value_or(canvas);
+  check_inside(box, header.size());
+  if (!inside(place, header.size())) throw Error("[webp] damaged file: a picture that does not fit its canvas");
+  if (place == canvas) {
+    const Box part = with_neighbours(box, header.size());
+    Image image = picture.decode(part);
+    if (part == box) return image;
+    return copy(crop(image, {box.top - part.top, box.left - part.left, box.height, box.width}));
+  }
+  Image image(header.height, header.width, 3);
+  copy_into(image, picture.decode({0, 0, place.height, place.width}), place.top, place.left);
+  return box == canvas ? image : copy(crop(image, box));
+}
 
 }  // namespace
 
@@ -96,23 +139,9 @@ Header webp_header(Bytes bytes) {
           .animated = found.has_animation != 0};
 }
 
-Image decode_webp(Bytes bytes, const DecodeLimits& limits) {
-  const Header header = webp_header(bytes);
-  if (static_cast<std::int64_t>(header.height) * header.width > limits.max_pixels) {
-    throw Error("[webp] " + std::to_string(header.height) + "x" + std::to_string(header.width) +
-                " pixels are more than the limit of " + std::to_string(limits.max_pixels));
-  }
-  const Parts parts = parts_of(bytes);
-  if (!parts) throw Error("[webp] the file is cut short, or damaged between its chunks");
-  const Picture picture(parts.get(), 1);
-  if (!picture.found() ||
-      WebPDemuxGetI(parts.get(), WEBP_FF_CANVAS_HEIGHT) != static_cast<std::uint32_t>(header.height) ||
-      WebPDemuxGetI(parts.get(), WEBP_FF_CANVAS_WIDTH) != static_cast<std::uint32_t>(header.width))
-    throw Error("[webp] damaged file: its header and its pictures do not fit");
-  Image image(header.height, header.width, 3);
-  picture.decode_into(image);
-  return image;
-}
+Image decode_webp(Bytes bytes, const DecodeLimits& limits) { return decode(bytes, std::nullopt, limits); }
+
+Image decode_webp_region(Bytes bytes, Box box, const DecodeLimits& limits) { return decode(bytes, box, limits); }
 
 std::vector<std::uint8_t> webp_exif(Bytes bytes) {
   const Parts parts = parts_of(bytes);

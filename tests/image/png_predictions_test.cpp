@@ -1,0 +1,98 @@
+// Predictions of PNG rows against their definition, for rows that are undone alone and four in step.
+#include "ridgeline/image/png/predictions.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "ridgeline/core/random.h"
+
+namespace ridgeline::image {
+namespace {
+
+using Memory = std::vector<std::uint8_t>;
+
+// PNG specification, section 9.4.
+int paeth_by_definition(int left, int up, int corner) {
+  const int estimate = left + up - corner;
+  const int far_left = std::abs(estimate - left), far_up = std::abs(estimate - up);
+  const int far_corner = std::abs(estimate - corner);
+  if (far_left <= far_up && far_left <= far_corner) return left;
+  return far_up <= far_corner ? up : corner;
+}
+
+// The rows of `memory`, undone byte by byte up to `wanted`.
+Memory undone(const Memory& memory, std::size_t rows, std::size_t bytes, std::size_t wanted, const Memory& above,
+              std::size_t pixel) {
+  Memory out = memory;
+  const std::uint8_t* before = above.data();
+  for (std::size_t k = 0; k < rows; ++k) {
+    std::uint8_t* row = out.data() + k * (1 + bytes) + 1;
+    for (std::size_t i = 0; i < wanted; ++i) {
+      const int left = i < pixel ? 0 : row[i - pixel], up = before[i], corner = i < pixel ? 0 : before[i - pixel];
+      const int predictions[] = {0, left, up, (left + up) / 2, paeth_by_definition(left, up, corner)};
+      row[i] = static_cast<std::uint8_t>(row[i] + predictions[row[-1]]);
+    }
+    before = row;
+  }
+  return out;
+}
+
+TEST(PngPredictions, AreUndoneAsDefined) {
+  SampleRandom random(philox_key(5, "predictions"), 0, 0);
+  const auto below = [&](int n) { return static_cast<std::size_t>(random.integer(0, n - 1)); };
+  for (const int pixel_bytes : {1, 2, 3, 4, 6, 8}) {
+    const auto pixel = static_cast<std::size_t>(pixel_bytes);
+    for (int repeat = 0; repeat < 600; ++repeat) {
+      const std::size_t rows = 1 + below(12), bytes = pixel * (1 + below(repeat < 300 ? 12 : 90));
+      const std::size_t wanted = repeat % 2 == 0 ? bytes : pixel * (1 + below(static_cast<int>(bytes / pixel)));
+      // All bytes, or few: then distances are often equal.
+      const int values = repeat % 3 == 0 ? 3 : 256, most = repeat % 5 == 0 ? 4 : 5;
+      Memory memory(rows * (1 + bytes) + kPngSlack), above(bytes + kPngSlack);
+      for (std::uint8_t& byte : memory) byte = static_cast<std::uint8_t>(below(values) * (values == 3 ? 127 : 1));
+      for (std::uint8_t& byte : above) byte = static_cast<std::uint8_t>(below(256));
+      for (std::size_t k = 0; k < rows; ++k)
+        memory[k * (1 + bytes)] = static_cast<std::uint8_t>(repeat % 7 == 0 ? 4 : below(most));
+      const Memory expected = undone(memory, rows, bytes, wanted, above, pixel);
+      ASSERT_EQ(undo_png_predictions({memory.data(), rows, bytes}, wanted, above.data(), pixel_bytes), rows);
+      ASSERT_EQ(memory, expected) << pixel_bytes << " bytes a pixel, " << rows << " rows of " << bytes << ", " << wanted
+                                  << " wanted";
+    }
+  }
+}
+
+// The nearest depends on three bytes alone: all of them. In the first of four rows of eight pixels, the second pixel's
+// left one becomes `left`; the others are of no interest.
+TEST(PngPredictions, TheNearestOfThreeIsRightForAllBytes) {
+  constexpr std::size_t kBytes = 24;
+  for (int corner = 0; corner < 256; ++corner) {
+    for (int up = 0; up < 256; ++up) {
+      std::uint8_t above[kBytes + kPngSlack] = {};
+      std::fill_n(above, 3, static_cast<std::uint8_t>(corner));
+      std::fill_n(above + 3, 3, static_cast<std::uint8_t>(up));
+      for (int left = 0; left < 256; left += 3) {
+        std::uint8_t rows[4 * (1 + kBytes) + kPngSlack] = {};
+        for (std::size_t k = 0; k < 4; ++k) rows[(1 + kBytes) * k] = 4;
+        for (int c = 0; c < 3; ++c) rows[1 + c] = static_cast<std::uint8_t>(left + c - corner);
+        undo_png_predictions({rows, 4, kBytes}, kBytes, above, 3);
+        for (int c = 0; c < 3; ++c) {
+          ASSERT_EQ(rows[4 + c], paeth_by_definition((left + c) % 256, up, corner))
+              << left + c << " " << up << " " << corner;
+        }
+      }
+    }
+  }
+}
+
+TEST(PngPredictions, AnUnknownOneIsTold) {
+  for (std::size_t bad = 0; bad < 11; ++bad) {
+    Memory memory(11 * 31 + kPngSlack, 4), above(30 + kPngSlack);
+    memory[bad * 31] = 5;
+    EXPECT_EQ(undo_png_predictions({memory.data(), 11, 30}, 30, above.data(), 3), bad);
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::image
