@@ -45,14 +45,19 @@ TEST(PngPredictions, AreUndoneAsDefined) {
   const auto below = [&](int n) { return static_cast<std::size_t>(random.integer(0, n - 1)); };
   for (const int pixel_bytes : {1, 2, 3, 4, 6, 8}) {
     const auto pixel = static_cast<std::size_t>(pixel_bytes);
-    for (int repeat = 0; repeat < 600; ++repeat) {
-      const std::size_t rows = 1 + below(12), bytes = pixel * (1 + below(repeat < 300 ? 12 : 90));
+    for (int repeat = 0; repeat < 1200; ++repeat) {
+      const std::size_t rows = 1 + below(12), bytes = pixel * (1 + below(repeat < 600 ? 12 : 90));
       const std::size_t wanted = repeat % 2 == 0 ? bytes : pixel * (1 + below(static_cast<int>(bytes / pixel)));
       // All bytes, or few: then distances are often equal.
       const int values = repeat % 3 == 0 ? 3 : 256, most = repeat % 5 == 0 ? 4 : 5;
       Memory memory(rows * (1 + bytes) + kPngSlack), above(bytes + kPngSlack);
       for (std::uint8_t& byte : memory) byte = static_cast<std::uint8_t>(below(values) * (values == 3 ? 127 : 1));
       for (std::uint8_t& byte : above) byte = static_cast<std::uint8_t>(below(256));
+      if (repeat % 4 == 1) {  // areas
+        for (std::uint8_t& byte : memory) byte = below(15) == 0 ? static_cast<std::uint8_t>(below(256)) : 0;
+        for (std::size_t i = 1; i < bytes; ++i)
+          if (below(10) != 0) above[i] = above[i - 1];
+      }
       for (std::size_t k = 0; k < rows; ++k)
         memory[k * (1 + bytes)] = static_cast<std::uint8_t>(repeat % 7 == 0 ? 4 : below(most));
       const Memory expected = undone(memory, rows, bytes, wanted, above, pixel);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
 namespace ridgeline::image {
@@ -12,6 +13,7 @@ enum Prediction : std::uint8_t { kNone, kLeft, kUp, kAverage, kPaeth, kPredictio
 // One row after the other: the bytes of a pixel side by side, computed in parallel.
 using Lanes = std::int16_t __attribute__((vector_size(16)));
 using ByteLanes = std::uint8_t __attribute__((vector_size(8)));
+using Four = std::uint8_t __attribute__((vector_size(16)));  // of four rows a pixel each, where rows are in step
 
 template <class T>
 std::uint64_t word(const std::uint8_t* p) {
@@ -90,14 +92,46 @@ void undo_paeth(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes)
 
 void undo_up(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
   std::size_t i = 0;
-  for (; i + sizeof(ByteLanes) <= bytes; i += sizeof(ByteLanes)) {
-    ByteLanes a, b;
+  for (; i + sizeof(Four) <= bytes; i += sizeof(Four)) {
+    Four a, b;
     std::memcpy(&a, row + i, sizeof a);
     std::memcpy(&b, above + i, sizeof b);
     a += b;
     std::memcpy(row + i, &a, sizeof a);
   }
   for (; i < bytes; ++i) row[i] = static_cast<std::uint8_t>(row[i] + above[i]);
+}
+
+// Of single bytes, as masks have them: areas of one value, of which eight pixels at a time are known without
+// arithmetic.
+void undo_paeth_of_areas(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
+  std::uint8_t left = 0, corner = 0;
+  for (std::size_t i = 0; i < bytes;) {
+    const std::size_t end = std::min(bytes, i + 8);
+    if (end == i + 8 && word<std::uint64_t>(row + i) == 0) {
+      // Where the left one is the corner, the nearest is the upper one, and the next one's left is its corner again.
+      const std::uint64_t up = word<std::uint64_t>(above + i);
+      const bool like_above = left == corner;
+      if (like_above || up == corner * 0x0101010101010101u) {  // and where the upper one is the corner, the left one
+        if (like_above) {
+          std::memcpy(row + i, &up, sizeof up);
+        } else {
+          std::memset(row + i, left, 8);
+        }
+        left = row[i + 7];
+        corner = above[i + 7];
+        i = end;
+        continue;
+      }
+    }
+    for (; i < end; ++i) {
+      const int up = above[i], to_left = std::abs(up - corner), to_up = std::abs(left - corner);
+      const int to_corner = std::abs(left + up - 2 * corner);
+      const int predicted = to_left <= to_up && to_left <= to_corner ? left : to_up <= to_corner ? up : corner;
+      row[i] = left = static_cast<std::uint8_t>(row[i] + predicted);
+      corner = above[i];
+    }
+  }
 }
 
 // `name` is a prediction's.
@@ -107,14 +141,13 @@ void undo_one(int name, std::uint8_t* row, const std::uint8_t* above, std::size_
     case kLeft: return undo_left<N>(row, bytes);
     case kUp: return undo_up(row, above, bytes);
     case kAverage: return undo_average<N>(row, above, bytes);
-    case kPaeth: return undo_paeth<N>(row, above, bytes);
+    case kPaeth: return N == 1 ? undo_paeth_of_areas(row, above, bytes) : undo_paeth<N>(row, above, bytes);
     default: return;
   }
 }
 
 // Four rows in step. A pixel waits for the one left of it, so one row keeps the processor waiting; of four rows, each
 // two pixels behind the one above it, a vector holds one pixel each, 4 bytes a row.
-using Four = std::uint8_t __attribute__((vector_size(16)));
 constexpr std::size_t kRows = 4, kBehind = 2, kLeast = 8;
 
 Four larger(Four a, Four b) { return a > b ? a : b; }
@@ -166,7 +199,7 @@ struct InStep {
   }
 };
 
-// Four rows behind each other from `first` on, of `pixels` pixels, at least kLeast.
+// Four contiguous rows from `first` on, of `pixels` pixels, at least kLeast.
 template <int N>
 void undo_four(std::uint8_t* first, std::size_t row_bytes, const std::uint8_t* above, std::size_t pixels) {
   std::uint8_t* row[kRows];

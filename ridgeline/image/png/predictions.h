@@ -12,7 +12,7 @@ namespace ridgeline::image {
 // Bytes behind the last row that undo_png_predictions may read, and does not write.
 constexpr std::size_t kPngSlack = 4;
 
-// Rows one behind the other, each a byte that names its prediction, 0 to 4, and then `bytes` bytes of whole pixels.
+// Contiguous rows, each a byte that names its prediction, 0 to 4, and then `bytes` bytes of whole pixels.
 struct PngRows {
   std::uint8_t* first = nullptr;
   std::size_t count = 0;
