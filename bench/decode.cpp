@@ -2,8 +2,9 @@
 //
 // Times the processing of a training image in one thread, on files in memory: libjpeg against our decoder, whole images
 // and random-resized-crop regions, with one stream and with a second one ahead, with and without an index, then resize
-// and final conversion. Prints processor time per image in microseconds: the median of the passes over all files, and
-// the shortest.
+// and final conversion. A folder without a JPEG: whole images, regions and samples of its PNG, WebP and BMP files, and
+// the numbers of PNG masks. Prints processor time per image in microseconds: the median of the passes over all files,
+// and the shortest.
 //
 //   build/bench_decode FOLDER [passes, 7] [crop side, 224] [only rows that begin with this text]
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include "ridgeline/image/geometry.h"
 #include "ridgeline/image/normalize.h"
 #include "ridgeline/image/pixels.h"
+#include "ridgeline/image/png/png.h"
 #include "ridgeline/image/resample/resample.h"
 
 namespace {
@@ -38,7 +40,8 @@ struct Photo {
   Image region, resized;
 };
 
-std::vector<Photo> read_photos(const std::string& folder) {
+// The JPEGs of the folder, or its files in other formats.
+std::vector<Photo> read_photos(const std::string& folder, bool jpegs) {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.is_regular_file()) paths.push_back(entry.path().string());
@@ -49,7 +52,8 @@ std::vector<Photo> read_photos(const std::string& folder) {
     const std::string content = read_file(path);
     Photo photo;
     photo.bytes.assign(content.begin(), content.end());
-    if (sniff(photo.bytes).format != Format::jpeg) continue;
+    if (const Format format = sniff(photo.bytes).format; format == Format::other || (format == Format::jpeg) != jpegs)
+      continue;
     photo.size = read_header(photo.bytes).size();
     SampleRandom random(philox_key(1, "bench/decode"), 0, photos.size());
     photo.box = random_resized_crop(photo.size, {}, random);
@@ -91,9 +95,35 @@ void measure(const char* name, std::vector<Photo>& photos, int passes, const std
   std::fflush(stdout);
 }
 
+void print_heading() { std::printf("%-56s %8s %8s\n", "us an image", "median", "shortest"); }
+
+int run_others(const std::string& folder, int passes, int side) {
+  std::vector<Photo> photos = read_photos(folder, false);
+  if (photos.empty()) throw Error("no JPEG, PNG, WebP or BMP in " + folder);
+  std::printf("%zu files\n", photos.size());
+  print_heading();
+  Decoder decoder;
+  Resizer resizer;
+  const NormalizeTable table(kImagenetMean, kImagenetStd);
+  std::vector<float> batch(static_cast<std::size_t>(side) * static_cast<std::size_t>(side) * 3);
+  measure("whole image", photos, passes, [&](Photo& p) { decoder.decode(p.bytes); });
+  measure("region", photos, passes, [&](Photo& p) { decoder.decode_region(p.bytes, p.box); });
+  measure("sample: region, resize, tail", photos, passes, [&](Photo& p) {
+    const ImageView region = decoder.decode_region(p.bytes, p.box);
+    p.resized.reset(side, side);
+    resizer.resize(region, {{region.height, region.width}, {side, side}}, p.resized.data(), p.resized.stride());
+    table.tail(p.resized, p.flip, batch.data());
+  });
+  std::erase_if(photos, [](const Photo& p) {
+    return sniff(p.bytes).format != Format::png || read_header(p.bytes).components != 1;
+  });
+  if (!photos.empty()) measure("numbers of masks", photos, passes, [](Photo& p) { decode_png_values(p.bytes); });
+  return 0;
+}
+
 int run(const std::string& folder, int passes, int side) {
-  std::vector<Photo> photos = read_photos(folder);
-  if (photos.empty()) throw Error("no JPEG in " + folder);
+  std::vector<Photo> photos = read_photos(folder, true);
+  if (photos.empty()) return run_others(folder, passes, side);
   double bytes = 0, pixels = 0, region = 0, index = 0;
   std::size_t own = 0;
   for (const Photo& photo : photos) {
@@ -108,7 +138,7 @@ int run(const std::string& folder, int passes, int side) {
   std::printf("%zu files, %zu with an index of %.0f bytes; mean %.1f KB, %.0f pixels, region %.0f pixels (%.0f %%)\n",
               photos.size(), own, own ? index / static_cast<double>(own) : 0.0, bytes / n / 1e3, pixels / n, region / n,
               100 * region / pixels);
-  std::printf("%-56s %8s %8s\n", "us an image", "median", "shortest");
+  print_heading();
 
   Decoder libjpeg({}, JpegPath::libjpeg), one({}, JpegPath::one_stream), decoder({}, JpegPath::own);
   // One pixel in the last row of the region: everything before it must be entropy-decoded, but almost nothing else.
