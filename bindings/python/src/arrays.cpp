@@ -4,7 +4,10 @@
 #include <nanobind/stl/string.h>
 
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -92,8 +95,43 @@ std::optional<DType> dtype_of_array(const nb::dlpack::dtype& type) {
   return std::nullopt;
 }
 
+// Memory that Python lends.
+class Lent {
+ public:
+  explicit Lent(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  ~Lent() { PyBuffer_Release(&view_); }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  std::string_view bytes() const { return {static_cast<const char*>(view_.buf), static_cast<std::size_t>(view_.len)}; }
+
+ private:
+  Py_buffer view_{};
+};
+
+// Other threads of Python run while much is copied.
+std::string joined(std::span<const std::string_view> parts) {
+  constexpr std::size_t kMuch = 1 << 15;
+  std::size_t size = 0;
+  for (const std::string_view part : parts) size += part.size();
+  std::optional<nb::gil_scoped_release> unlocked;
+  if (size >= kMuch) unlocked.emplace();
+  std::string text;
+  text.reserve(size);
+  for (const std::string_view part : parts) text += part;
+  return text;
+}
+
+// Of bytes, of a text, or of a tuple of buffers, which are joined.
 std::string bytes_of(const std::string& what, nb::handle value) {
   if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
+  if (PyTuple_Check(value.ptr())) {
+    std::vector<std::unique_ptr<Lent>> lent;
+    std::vector<std::string_view> parts;
+    for (nb::handle part : value) parts.push_back(lent.emplace_back(std::make_unique<Lent>(part))->bytes());
+    return joined(parts);
+  }
   char* data = nullptr;
   Py_ssize_t size = 0;
   const nb::object bytes = PyBytes_Check(value.ptr()) ? nb::borrow(value) : nb::steal(PyBytes_FromObject(value.ptr()));
@@ -101,7 +139,8 @@ std::string bytes_of(const std::string& what, nb::handle value) {
     PyErr_Clear();
     throw Error(what + " is " + shown(value.type()) + ", bytes are declared");
   }
-  return {data, static_cast<std::size_t>(size)};
+  const std::string_view all(data, static_cast<std::size_t>(size));
+  return joined({&all, 1});
 }
 
 Tensor copy_of(const std::string& what, nb::handle array) {
@@ -160,6 +199,17 @@ nb::object to_numpy(const Tensor& tensor, std::shared_ptr<void> owner) {
   }
   const nb::dlpack::dtype bits{static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt), 16, 1};
   return nb::cast(array_of<nb::numpy>(tensor, std::move(owner), bits)).attr("view")(type);
+}
+
+nb::list to_numpy_of_bytes(const Tensor& tensor, const std::shared_ptr<void>& owner) {
+  nb::list list;
+  for (const std::string& text : tensor.string_values()) {
+    const std::size_t size = text.size();
+    // The user owns the batch until it is returned.
+    auto* memory = reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));  // NOLINT
+    list.append(nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(memory, 1, &size, capsule_of(owner))));
+  }
+  return list;
 }
 
 nb::object to_dlpack(const Tensor& tensor, std::shared_ptr<void> owner, bool channels_first) {

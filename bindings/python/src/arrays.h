@@ -14,11 +14,12 @@ namespace ridgeline::python {
 
 namespace nb = nanobind;
 
-// The type of NumPy and DLPack for "f32" and so on; an Error for byte strings.
 // A numpy.ndarray that is a view of the tensor's memory and keeps `owner` (without one, the tensor) alive. bf16, which
 // NumPy does not have, becomes ml_dtypes.bfloat16; an Error without that package. Byte strings become a list of bytes,
 // copied.
 nb::object to_numpy(const Tensor& tensor, std::shared_ptr<void> owner = nullptr);
+// Of byte strings: numpy.ndarrays of u8, views of their memory, which keep `owner` alive.
+nb::list to_numpy_of_bytes(const Tensor& tensor, const std::shared_ptr<void>& owner);
 // The same memory as an object with __dlpack__, for torch.from_dlpack. With `channels_first`, [N,H,W,C] becomes
 // [N,C,H,W] by strides (PyTorch's channels_last), without a copy.
 nb::object to_dlpack(const Tensor& tensor, std::shared_ptr<void> owner, bool channels_first);
@@ -32,7 +33,7 @@ Tensor from_numpy(const std::string& what, nb::handle values);
 Tensor from_array(const std::string& what, nb::handle array);
 // A column of several rows: an array, or a list of bytes (or of str, as UTF-8).
 Tensor column_of(const std::string& name, nb::handle values);
-// One value of a row: bytes for DType::bytes, else as in from_numpy.
+// One value of a row: for DType::bytes bytes, a text or a tuple of buffers, which are joined; else as in from_numpy.
 Tensor value_of_row(const std::string& what, nb::handle value, DType dtype);
 
 }  // namespace ridgeline::python

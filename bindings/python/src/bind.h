@@ -46,5 +46,6 @@ void bind_dataset(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_found(nb::module_& m);
 void bind_iterator(nb::module_& m);
+void bind_mask_lines(nb::module_& m);
 
 }  // namespace ridgeline::python

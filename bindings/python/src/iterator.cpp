@@ -278,6 +278,10 @@ void bind_iterator(nb::module_& m) {
           [](const PyBatch& b, const std::string& name) { return to_numpy(b.held->column(name), b.held); },
           "The column as a NumPy array over the batch's memory; a list of bytes for byte strings (copied).")
       .def(
+          "byte_arrays",
+          [](const PyBatch& b, const std::string& name) { return to_numpy_of_bytes(b.held->column(name), b.held); },
+          "A column of byte strings as a list of NumPy arrays over the batch's memory.")
+      .def(
           "dlpack",
           [](const PyBatch& b, const std::string& name, bool channels_first) {
             return to_dlpack(b.held->column(name), b.held, channels_first);

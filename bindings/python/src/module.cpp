@@ -6,6 +6,7 @@
 
 #include "bind.h"
 #include "graph/bind_functions.h"
+#include "ridgeline/data/sample/cell.h"
 #include "train/callback.h"
 #include "train/command.h"
 #include "train/graph_values.h"
@@ -61,6 +62,7 @@ NB_MODULE(_core, m) {
   make_forks_wait();
   nb::set_leak_warnings(false);  // objects that are alive at shutdown are not leaks
   m.attr("__version__") = RIDGELINE_VERSION;
+  m.attr("MOST_EXTENTS") = ridgeline::data::Cell::kMaxRank;  // of a column's values
   const nb::object error =
       exception(m, "Error", "What the data engine refuses, in words for the person who reads it.", PyExc_Exception);
   static Exceptions types{};  // the module is never unloaded
@@ -87,6 +89,7 @@ NB_MODULE(_core, m) {
   bind_files(m);
   bind_found(m);
   bind_iterator(m);
+  bind_mask_lines(m);
   bind_graph_values(m);
   bind_functions(m);
   bind_layers(m);

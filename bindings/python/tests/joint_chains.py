@@ -28,7 +28,10 @@ class Chain:
         if draw.random() < 0.3:
             before_it = next((i for i, step in enumerate(self.steps) if isinstance(step, v2.SanitizeBoundingBoxes)),
                              len(self.steps))
-            self.steps.insert(draw.randrange(before_it + 1), v2.RandomIoUCrop(min_scale=draw.uniform(0.2, 0.6)))
+            # Not between a crop and the resize that makes room for it.
+            needs_room = [isinstance(step, v2.RandomCrop) and not step.pad_if_needed for step in self.steps] + [False]
+            places = [i for i in range(before_it + 1) if not needs_room[i]]
+            self.steps.insert(draw.choice(places), v2.RandomIoUCrop(min_scale=draw.uniform(0.2, 0.6)))
         if draw.random() < 0.3:
             self.steps.insert(0, v2.RandomZoomOut(fill=FILL, side_range=(1.0, 2.0), p=draw.choice([0.0, 1.0])))
         if draw.random() < 0.3:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._core import ArgumentError
+from .._core import MOST_EXTENTS, ArgumentError
 from ._names import NUMPY
 
 # The column of an array's type.
@@ -10,7 +10,6 @@ _COLUMNS = {"bool": "bool", "uint8": "u8", "int32": "i32", "int64": "i64", "floa
             "float64": "f64"}
 _ALLOWED = "a number, or an array or tensor of bool, whole or floating numbers"
 _MOST = 2 ** 31 - 1
-_MOST_EXTENTS = 4  # of the engine's columns
 
 
 class Labels:
@@ -105,8 +104,8 @@ def _column(label, where):
     column = _COLUMNS.get(array.dtype.name)
     if column is None:
         raise TypeError(f"{where} is {_named(label)} of {array.dtype.name} (allowed: {', '.join(_COLUMNS)})")
-    if array.ndim > _MOST_EXTENTS:
-        raise TypeError(f"{where} has {array.ndim} extents (allowed: up to {_MOST_EXTENTS})")
+    if array.ndim > MOST_EXTENTS:
+        raise TypeError(f"{where} has {array.ndim} extents (allowed: up to {MOST_EXTENTS})")
     return array, column
 
 

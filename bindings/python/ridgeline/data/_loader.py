@@ -9,10 +9,10 @@ import warnings
 from collections.abc import Mapping
 
 from .._core import ArgumentError, RunError
-from ._arguments import is_default_collate, length_of, one_of, refuse, usual_output
+from ._arguments import is_default_collate, one_of, refuse, usual_output
 from ._device import can_pin, device_of, dtype_of, page_lock
 from ._inputs import check_kind, input_of, transform_of
-from ._orders import is_own, ordered, own_order, ranks, shown
+from ._orders import ranks, shown
 from ._samples import is_stream, of_package, turns_of
 
 TYPE_CHECKING = False
@@ -124,6 +124,7 @@ class DataLoader:
         from ._sample_processes import RowProcesses
         from ._steps import flatten, steered_by_boxes
         from ._tail import End
+        from ._works import Bad, Order, Workers, by_engine, by_engine_of_stream, by_python
 
         output = usual_output() if output is None else output
         one_of("output", output, ("torch", "numpy"))
@@ -166,10 +167,9 @@ class DataLoader:
         self._brought = None  # the steps of the data set's own transform that the engine has taken over
 
         options = Options(output == "torch", as_list, pad, self.collate_fn is None)
-        self._samples_of, transform = prepared(dataset, transform, image, untranslatable)
-        if isinstance(self._samples_of, InPython):  # the transform is the data set's from here on
+        dataset, transform = prepared(dataset, transform, image, untranslatable)
+        if isinstance(dataset, InPython):  # the transform is the data set's from here on
             image, untranslatable = None, None
-        dataset = self._samples_of
         processes = None if multiprocessing_context is None else \
             RowProcesses(num_workers, multiprocessing_context, worker_init_fn, options.torch)
         source = input_of(dataset, image, label, thread_safe, transform is not None, options,
@@ -178,8 +178,8 @@ class DataLoader:
         if batch_size is None and batch_sampler is None and transform is None and image is None and \
                 any(of_package(dataset, package) for package in ("torch", "torchvision", "timm")):
             source = None  # its samples one by one are Python's
-        order = sampler, batch_sampler, shuffle, batch_size, drop_last, *ranks(rank, world_size, distributed)
-        if sampler is None and batch_sampler is None and order[-1] == 1 and output == "torch":
+        order = Order(sampler, batch_sampler, shuffle, batch_size, drop_last, *ranks(rank, world_size, distributed))
+        if sampler is None and batch_sampler is None and order.world_size == 1 and output == "torch":
             self.sampler = shown(self.dataset, shuffle)
         streams = source is None and is_stream(dataset) and (transform is not None or image is not None)
         asked = untranslatable  # by the user
@@ -193,13 +193,14 @@ class DataLoader:
         def of_python():
             given = dict(label=label, memory_limit=memory_limit or None, untranslatable=asked, dtype=dtype,
                          normalize_on_device=normalize_on_device or None)
-            return self._of_python(order, options, turns_of(dataset, thread_safe), given, worker_init_fn,
-                                   multiprocessing_context, prefetch_factor, seed, bad_samples, bad_sample_budget,
-                                   quarantine)
+            workers = Workers(num_workers, prefetch_factor, multiprocessing_context, worker_init_fn, timeout)
+            bad = Bad(bad_samples, bad_sample_budget, quarantine)
+            return by_python(dataset, order, options, self.collate_fn, turns_of(dataset, thread_safe), given, workers, seed,
+                             bad)
 
         self._processes = None  # that make the samples of which the engine makes batches
         if source is None and not streams:
-            self._work = of_python()
+            self._work, self._followed = of_python()
         else:
             if source is not None and processes is not None and processes.used:
                 if num_workers == 0:
@@ -219,16 +220,18 @@ class DataLoader:
                        page_lock=page_lock(self.device if on_card else None) if self.pin_memory else None)
             of_pictures = transform, untranslatable, memory_format, End(self.device, dtype, normalize_on_device)
             if streams:
-                self._work = self._of_stream(order, options, image, label, of_pictures, seed, run)
+                self._work = by_engine_of_stream(dataset, order, options, self.collate_fn, image, label, of_pictures, seed,
+                                                 run)
             else:
                 pictures = Pictures(source, *of_pictures, options, self.collate_fn)
                 try:
-                    self._work = self._of_engine(source, order, pictures, transform, seed, run)
+                    self._work, self._followed = by_engine(source, order, pictures, transform, seed, run)
                 except NotOnePicture as error:
                     if asked is not None or transform is not None:
                         raise
                     say(error, "the data set's transform runs in Python")
-                    source, self._work, self._brought, self._processes = None, of_python(), None, None
+                    source, self._brought, self._processes = None, None, None
+                    self._work, self._followed = of_python()
         self.persistent_workers = source is not None and self._processes is None if persistent_workers is None else \
             persistent_workers
         self._open = False
@@ -237,113 +240,6 @@ class DataLoader:
         self._loaded = False  # the state was set from outside and has not been gone on from
         self._pass = 0
         self._size: int | None = None
-
-    def _of_engine(self, source, order, pictures, batched, seed, run):
-        """Batches that the engine makes."""
-        from ._engine import Engine, OwnEngine, rows_of
-        from ._rows import OwnOrder
-
-        sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size = order
-
-        if batch_sampler is not None or is_own(sampler):
-            own_order(sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size)
-            if source.dataset._core.batched() or batch_size is None:
-                raise ArgumentError("a sampler of your own chooses samples: give a dataset before batch(), and batch_size")
-            if batch_sampler is not None:
-                order = OwnOrder("batch_sampler", seed, batch_sampler, usual_seed=source.dataset.seed)
-            else:
-                order = OwnOrder("sampler", seed, sampler, batch_size, drop_last, usual_seed=source.dataset.seed)
-            def make(indices, size, seed):
-                return pictures.of(rows_of(source.dataset, indices)).batch(size).with_seed(seed)
-
-            return OwnEngine(make, order, pictures.delivered, pictures.settled(pictures.of(source.dataset).batch(1), run))
-        if batch_size is None:
-            graph = _batched(source.dataset, batched, shuffle, sampler, drop_last)
-        else:
-            chosen, self._followed = _followed(*ordered(source.dataset, shuffle, sampler, rank, world_size))
-            graph = pictures.of(chosen).batch(batch_size, drop_remainder=drop_last)
-        # The seed of a state counts unless one is given here.
-        graph = graph if seed is None else graph.with_seed(seed)
-        return Engine(graph, pictures.delivered, pictures.settled(graph, run, own=batch_size is not None))
-
-    def _of_stream(self, order, options, image, label, of_pictures, seed, run):
-        """Batches of an iterable data set whose pictures the engine makes."""
-        from ._made import Recipe
-        from ._stream import StreamEngine
-
-        batch_size, drop_last = order[3:5]
-        if batch_size is None:
-            raise ArgumentError("batch_size=None delivers samples one by one: give a batch_size, or leave out transform= "
-                                "and image=")
-        place = self._stream_order(order, run["bad_samples"], seed)
-        recipe = Recipe(self._samples_of, True, batch_size, drop_last, self.collate_fn, options, "raise", seed or 0)
-        return StreamEngine(recipe, place, image, label, of_pictures, run)
-
-    def _of_python(self, order, options, turns, given, init, context, prefetch, seed, bad_samples, budget, quarantine):
-        """Batches that Python code makes, here or in worker processes."""
-        from ._made import Recipe
-        from ._rows import Account, GraphOrder, Here, OwnOrder, Processes, Rows
-
-        sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size = order
-        dataset, count = self._samples_of, self.num_workers
-        for name, value in given.items():
-            if value is not None:
-                raise ArgumentError(f"{name} is for samples with pictures that go to the engine: give transform= or "
-                                    "image=, too")
-        if count == 0:
-            for name, value in (("prefetch_factor", prefetch), ("multiprocessing_context", context),
-                                ("timeout", self.timeout or None)):
-                refuse(name, value, "with num_workers=0 there are no worker processes")
-        if batch_size is None and batch_sampler is None and bad_samples != "raise":
-            raise ArgumentError(f"bad_samples={bad_samples!r} needs batches: give a batch_size")
-        alone = batch_size is None and batch_sampler is None
-        rows = None
-        if is_stream(dataset):
-            place = self._stream_order(order, bad_samples, seed)
-        elif batch_sampler is not None or is_own(sampler):
-            own_order(sampler, batch_sampler, shuffle, batch_size, drop_last, rank, world_size)
-            place = OwnOrder("sampler", seed, sampler, batch_size, drop_last) if batch_sampler is None else \
-                OwnOrder("batch_sampler", seed, batch_sampler)
-            rows = length_of(dataset) if bad_samples == "replace" else None
-        else:
-            from .. import data
-            import numpy as np
-
-            rows = length_of(dataset)
-            if rows == 0:
-                raise ArgumentError("the data set is empty")
-            graph, self._followed = _followed(*ordered(data.InMemory({"index": np.arange(rows)}), shuffle, sampler, rank,
-                                                       world_size))
-            graph = graph.batch(1 if alone else batch_size, drop_remainder=drop_last)
-            place = GraphOrder(graph if seed is None else graph.with_seed(seed), alone, seed)
-        recipe = Recipe(dataset, is_stream(dataset), batch_size if batch_sampler is None else 0, drop_last,
-                        self.collate_fn, options, bad_samples, 0 if seed is None else seed, rows)
-        by = Processes(recipe, turns, count, prefetch or 2, context, init) if count else Here(recipe, turns)
-        return Rows(place, by, Account(budget, quarantine))
-
-    def _stream_order(self, order, bad_samples, seed):
-        from ._rows import OwnOrder
-
-        sampler, batch_sampler, shuffle, batch_size, drop_last, _, world_size = order
-        for name, value in (("sampler", sampler), ("batch_sampler", batch_sampler), ("shuffle", shuffle or None)):
-            refuse(name, value, "an iterable data set has an order of its own")
-        if world_size != 1:
-            raise ArgumentError("an iterable data set gives each rank its own part: leave out rank and world_size")
-        if bad_samples != "raise":
-            raise ArgumentError(f"bad_samples={bad_samples!r} needs samples by index: an iterator that raised is over")
-        if hasattr(self.dataset, "__next__") and not hasattr(self.dataset, "reset"):
-            raise ArgumentError(f"the data set is a {type(self.dataset).__name__}, which runs once: give an object whose "
-                                "__iter__ begins anew")
-
-        dataset = self.dataset
-
-        def length():
-            count = len(dataset)
-            if batch_size is None:
-                return count
-            return count // batch_size if drop_last else -(-count // batch_size)
-
-        return OwnOrder("stream", seed, batch_size=batch_size, drop_last=drop_last, length=length)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _SETTLED and "_pass" in self.__dict__:
@@ -515,17 +411,3 @@ def _again(kind, given, state, loaded):
     DataLoader.__init__(loader, **given)
     loader._state, loader._loaded = state, loaded
     return loader
-
-
-def _followed(dataset, sampler):
-    return dataset, sampler and [sampler, sampler.epoch]
-
-
-def _batched(dataset, transform, shuffle, sampler, drop_last):
-    given = {"transform": transform, "shuffle": shuffle, "sampler": sampler, "drop_last": drop_last or None}
-    for name, value in given.items():
-        if value is not None:
-            raise ArgumentError(f"batch_size=None takes the batches of the dataset: {name} belongs into it")
-    if not dataset._core.batched():
-        raise ArgumentError("batch_size=None needs a dataset that ends in batches: call batch() on it")
-    return dataset

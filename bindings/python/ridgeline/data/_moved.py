@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 
+from .._core import MaskLine, mask_of_lines
 from ._functionals import functional
 
 TYPE_CHECKING = False
@@ -318,12 +319,12 @@ class Mask(_Plain):
             return None
         made = cls()
         made._given, made.values, made.fills = leaf, plain.numpy(), []
-        made.rows, made.columns = (_Line(extent) for extent in made.values.shape[-2:])
+        made.rows, made.columns = (MaskLine(extent) for extent in made.values.shape[-2:])
         return made
 
     @property
     def canvas(self):
-        return len(self.rows.at), len(self.columns.at)
+        return len(self.rows), len(self.columns)
 
     def leaf(self):
         if self._given is not None:
@@ -382,79 +383,22 @@ class Mask(_Plain):
             if self.canvas[0] != len(chosen):
                 return True
             self.values = self._read()
-            self.rows, self.columns = (_Line(extent) for extent in self.values.shape[-2:])
+            self.rows, self.columns = (MaskLine(extent) for extent in self.values.shape[-2:])
         elif self.values.shape[0] != len(chosen):
             return True
         self.values, self._given = self.values[chosen], None
         if self.values.ndim == 2:
-            self.rows = _Line(self.values.shape[0])
+            self.rows = MaskLine(self.values.shape[0])
         return True
 
     def _read(self):
-        (rows, first_row, last_row), (columns, first, last) = self.rows.of_mask(), self.columns.of_mask()
-        values = self.values
-        # The axis that leaves more out is first.
-        for axis, line in sorted([(-2, rows), (-1, columns)], key=lambda one: len(one[1]) / values.shape[one[0]]):
-            values = self._chosen(values, axis, line)
-        if (self.rows.scaled or self.columns.scaled) and values.dtype in (np.int32, np.int64):
-            values = values.astype(np.float32).astype(values.dtype)  # as torchvision resizes them
-        if values.shape[-2:] == self.canvas:
-            return np.ascontiguousarray(values)
-        made = np.empty((*values.shape[:-2], *self.canvas), values.dtype)
-        made[..., first_row:last_row, first:last] = values
-        for i, fill in enumerate(self.fills):  # later ones lie around those before
-            made[..., self.rows.at == -1 - i, :] = fill
-            made[..., self.columns.at == -1 - i] = fill
-        return made
-
-    @staticmethod
-    def _chosen(values, axis, line):
-        if len(line) == 0:
-            return values[..., :0, :] if axis == -2 else values[..., :0]
-        step = 1 if line[-1] >= line[0] else -1
-        if abs(line[-1] - line[0]) + 1 == len(line) and (len(line) < 3 or (line[1:] - line[:-1] == step).all()):
-            begin, end = int(line[0]), int(line[-1]) + step
-            part = slice(begin, None if end < 0 else end, step)
-            return values[..., part, :] if axis == -2 else values[..., part]
-        return values.take(line, axis)
-
-
-class _Line:
-    """Which rows or columns of a mask there are, and whether some were left out or repeated (`scaled`)."""
-
-    __slots__ = ("at", "scaled")
-
-    def __init__(self, extent, at=None, scaled=False):
-        self.at, self.scaled = np.arange(extent) if at is None else at, scaled
-
-    def window(self, begin, length, none):
-        """From `begin`, which may be before the first, so many; `none` for those that there are not."""
-        extent = len(self.at)
-        if begin == 0 and length == extent:
-            return self
-        inside = self.at[max(begin, 0):begin + length]
-        before, after = max(-begin, 0), max(begin + length - extent, 0)
-        if before or after:
-            inside = np.concatenate([np.full(before, none), inside, np.full(after, none)])
-        return _Line(0, inside, self.scaled)
-
-    def turned(self):
-        return _Line(0, self.at[::-1], self.scaled)
-
-    def resized(self, length, wide):
-        """To the nearest ones, as PyTorch's interpolate. wide: of f64"""
-        number = np.float64 if wide else np.float32
-        nearest = (np.arange(length).astype(number) * (number(len(self.at)) / number(length))).astype(np.int64)
-        return _Line(0, self.at[np.minimum(nearest, len(self.at) - 1)], True)
-
-    def of_mask(self):
-        """(those of the mask itself, the first of them and the one behind the last)."""
-        if self.at.size and min(self.at[0], self.at[-1]) >= 0:
-            return self.at, 0, len(self.at)
-        inside = np.flatnonzero(self.at >= 0)
-        if not inside.size:
-            return self.at[:0], 0, 0
-        return self.at[inside[0]:inside[-1] + 1], int(inside[0]), int(inside[-1]) + 1
+        values, dtype = self.values, self.values.dtype
+        rounds = (self.rows.scaled or self.columns.scaled) and dtype in (np.int32, np.int64)  # torchvision resizes in f32
+        before = rounds and any(int(np.float32(fill)) != fill for fill in self.fills)
+        if before:  # what was filled in behind the resize stays
+            values = values.astype(np.float32).astype(dtype)
+        made = mask_of_lines(values, self.rows, self.columns, np.array(self.fills, dtype))
+        return made.astype(np.float32).astype(dtype) if rounds and not before else made
 
 
 _OF_MASKS = ("torch.uint8", "torch.bool", "torch.int8", "torch.int16", "torch.int32", "torch.int64", "torch.float32",

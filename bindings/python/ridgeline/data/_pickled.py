@@ -10,6 +10,7 @@ import copyreg
 import functools
 import io
 import pickle
+import struct
 import sys
 
 import numpy as np
@@ -20,21 +21,57 @@ if TYPE_CHECKING:
 
 # Those that NumPy has, too.
 _TYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+_LARGE = 1 << 14  # bytes from which on memory is not copied into the pickle
+_ALIGNED = 16
 
 
-def dumps(sample) -> bytes:
-    """As pickle.dumps. Values of other types are pickled as they always are."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return pickle.dumps(sample, protocol=5)
+def parts(sample) -> tuple[Any, ...]:
+    """Bytes and buffers that, joined, are what loads() reads. Large ones are the sample's own memory.
+
+    In front stand the number of pieces and their lengths (little endian, 64 bits each): the pickle, and the memory that it
+    refers to. Each piece of memory begins at a multiple of 16.
+    """
+    large = []
+
+    def small(buffer):
+        memory = buffer.raw()
+        if memory.nbytes < _LARGE:
+            return True
+        large.append(memory)
+        return False
+
     stream = io.BytesIO()
-    pickler = pickle.Pickler(stream, protocol=5)
-    pickler.dispatch_table = _reducers(torch, sys.modules.get("torchvision.tv_tensors"))
+    pickler = pickle.Pickler(stream, protocol=5, buffer_callback=small)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        pickler.dispatch_table = _reducers(torch, sys.modules.get("torchvision.tv_tensors"))
     pickler.dump(sample)
-    return stream.getvalue()
+    head = stream.getvalue()
+    sizes = len(head), *(memory.nbytes for memory in large)
+    made = [struct.pack(f"<{1 + len(sizes)}q", len(sizes), *sizes), head]
+    at = len(made[0]) + len(head)
+    for memory in large:
+        made += [bytes(-at % _ALIGNED), memory]
+        at += -at % _ALIGNED + memory.nbytes
+    return tuple(made)
 
 
-loads = pickle.loads
+def loads(packed, lent: bool = False):
+    """The sample of joined parts. lent: its large arrays and tensors are views of `packed`, where that can be written to,
+    and keep it alive; else they have memory of their own."""
+    view = memoryview(packed)
+    count, = struct.unpack_from("<q", view)
+    at = 8 * (1 + count)
+    sizes = struct.unpack_from(f"<{count}q", view, 8)
+    head = view[at:at + sizes[0]]
+    at += sizes[0]
+    buffers: list[Any] = []
+    for size in sizes[1:]:
+        at += -at % _ALIGNED
+        memory = view[at:at + size]
+        buffers.append(memory if lent and not memory.readonly else bytearray(memory))
+        at += size
+    return pickle.loads(head, buffers=buffers)
 
 
 @functools.cache
@@ -57,7 +94,7 @@ def _memory(torch, tensor):
             array = tensor.clone(memory_format=torch.contiguous_format).view(-1).view(torch.uint8).numpy()
     except (TypeError, RuntimeError):  # it lies elsewhere, is sparse, or has a gradient
         return None
-    # It is a copy that can be written to when it is read. No memory has no buffer.
+    # No memory has no buffer.
     return pickle.PickleBuffer(array) if array.size else None, name, tuple(tensor.shape)
 
 

@@ -135,7 +135,7 @@ class Pictures:
     def _rest_delivered(self, batch, rows):
         rest = self._source.rest
         pictures = {name: self._column(batch, name, rows) for name in self._source.pictures}
-        packed = batch["rest"][:rows]
+        packed = batch._core.byte_arrays("rest")[:rows]
         geometry = batch[GEOMETRY][:rows] if rest.follow is not None else None
         try:
             if self._collate_fn is None:

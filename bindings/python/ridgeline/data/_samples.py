@@ -296,6 +296,7 @@ class Rest:
         self.follow: Callable[..., Any] | None = None
         self._steered = steered and "BoundingBoxes" in self.moved
         self._options, self._places = options, places
+        self._for_another_process = False
         self._first: Any = None
         self._schema: Any = None
         self._given: Any = None
@@ -304,6 +305,7 @@ class Rest:
         """What packs samples in another process."""
         made = copy.copy(self)
         made._first = made.follow = None
+        made._for_another_process = True
         return made
 
     def pictures_in(self, places):
@@ -339,17 +341,19 @@ class Rest:
         return sample
 
     def packed(self, sample, name):
-        """The sample without its pictures as bytes."""
+        """The sample without its pictures as bytes, or in parts that the engine joins."""
         sample = self._apart(sample)
         if self._options.checks:
             self._check(sample, name)
-        return _pickled.dumps(sample)
+        parts = _pickled.parts(sample)
+        return b"".join(parts) if self._for_another_process else parts
 
     def batch(self, packed, pictures, records, geometry=None):
         """pictures: {column: the batch's}; geometry: the engine's lines for each sample, where something follows"""
         samples = []
+        lent = not self._options.as_list  # else all values are copied into those of the batch
         for i, one in enumerate(packed):
-            sample = _pickled.loads(one)
+            sample = _pickled.loads(one, lent)
             if geometry is not None:
                 sample = self._apart(self._followed(sample, geometry[i], f"sample {records[i]}"))
             samples.append(sample)
