@@ -68,24 +68,27 @@ TEST(PngPredictions, AreUndoneAsDefined) {
   }
 }
 
-// The nearest depends on three bytes alone: all of them. In the first of four rows of eight pixels, the second pixel's
-// left one becomes `left`; the others are of no interest.
+// The nearest depends on three bytes alone: all of them. Above the first of four rows, a pixel of `corner` is followed
+// by one of `up`, four times; below the former lies a left one, and below the latter what is stored is 0.
 TEST(PngPredictions, TheNearestOfThreeIsRightForAllBytes) {
   constexpr std::size_t kBytes = 24;
   for (int corner = 0; corner < 256; ++corner) {
     for (int up = 0; up < 256; ++up) {
       std::uint8_t above[kBytes + kPngSlack] = {};
-      std::fill_n(above, 3, static_cast<std::uint8_t>(corner));
-      std::fill_n(above + 3, 3, static_cast<std::uint8_t>(up));
-      for (int left = 0; left < 256; left += 3) {
+      for (std::size_t i = 0; i < kBytes; ++i) above[i] = static_cast<std::uint8_t>(i / 3 % 2 == 0 ? corner : up);
+      for (int left = 0; left < 256; left += 12) {
         std::uint8_t rows[4 * (1 + kBytes) + kPngSlack] = {};
         for (std::size_t k = 0; k < 4; ++k) rows[(1 + kBytes) * k] = 4;
-        for (int c = 0; c < 3; ++c) rows[1 + c] = static_cast<std::uint8_t>(left + c - corner);
-        undo_png_predictions({rows, 4, kBytes}, kBytes, above, 3);
-        for (int c = 0; c < 3; ++c) {
-          ASSERT_EQ(rows[4 + c], paeth_by_definition((left + c) % 256, up, corner))
-              << left + c << " " << up << " " << corner;
+        std::uint8_t expected[kBytes];
+        for (std::size_t i = 0; i < kBytes; ++i) {
+          const int before = i < 3 ? 0 : expected[i - 3];
+          const int predicted = paeth_by_definition(before, above[i], i < 3 ? 0 : above[i - 3]);
+          const int wanted = i / 3 % 2 == 0 ? left + static_cast<int>(i / 6 * 3 + i % 3) : predicted;
+          expected[i] = static_cast<std::uint8_t>(wanted);
+          rows[1 + i] = static_cast<std::uint8_t>(wanted - predicted);
         }
+        undo_png_predictions({rows, 4, kBytes}, kBytes, above, 3);
+        ASSERT_TRUE(std::equal(expected, expected + kBytes, rows + 1)) << left << " " << up << " " << corner;
       }
     }
   }
