@@ -5,7 +5,7 @@
 #   scripts/infer_size.sh                 build/bindings/c/example_c_classify
 #   scripts/infer_size.sh PROGRAM         another build's; it may be one for 64-bit Arm
 #
-# Fails if it exceeds 5.5 MB (6.5 where a newer Highway than Debian 12's makes kernels for SSE2, too; on Arm, which has
+# Fails if it exceeds 4.6 MB (5.6 where a newer Highway than Debian 12's makes kernels for SSE2, too; on Arm, which has
 # fewer kernels, 4 MB), or contains code of the data engine, of layers or of training.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,13 +13,13 @@ source scripts/say.sh
 
 program=${1:-build/bindings/c/example_c_classify}
 [[ -f $program ]] || die "no $program: build the target example_c_classify"
-strip=strip most=5500000
+strip=strip most=4600000
 if readelf -h "$program" | grep -q AArch64; then
   most=4000000
   [[ $(uname -m) == aarch64 ]] || strip=aarch64-linux-gnu-strip
 fi
 sse2=$(nm -C --defined-only "$program" | grep -c 'N_SSE2' || true)
-((sse2 == 0)) || most=6500000
+((sse2 == 0)) || most=5600000
 foreign=$(nm -C --defined-only "$program" | grep -cE 'ridgeline::(data|nn|optim|train)::' || true)
 ((foreign == 0)) || die "$program has $foreign names of data/, nn/, optim/ or train/"
 stripped=$(mktemp)
