@@ -71,14 +71,15 @@ using Array = nb::ndarray<nb::ro, nb::device::cpu>;
 
 // One row of the result; `fill` of a row of its own, or -1. Where fills meet, the later one counts.
 template <class T>
-void take_row(const T* row, std::int64_t apart, const std::vector<std::int64_t>& columns, const T* fills,
-              std::int64_t fill, T* out) {
+void take_row(const T* row, std::int64_t apart, const std::vector<std::int64_t>& columns, bool all_there,
+              const T* fills, std::int64_t fill, T* out) {
+  if (fill < 0 && all_there) {
+    for (std::size_t i = 0; i < columns.size(); ++i) out[i] = row[columns[i] * apart];
+    return;
+  }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::int64_t from = columns[i];
-    if (from >= 0 && fill < 0)
-      out[i] = row[from * apart];
-    else
-      out[i] = fills[std::max(fill, -1 - from)];
+    out[i] = from >= 0 && fill < 0 ? row[from * apart] : fills[std::max(fill, -1 - from)];
   }
 }
 
@@ -86,6 +87,7 @@ template <class T>
 void take(const Array& values, const Line& rows, const Line& columns, const void* fills, void* to) {
   const std::size_t planes = values.ndim() - 2;
   std::vector<std::size_t> index(planes, 0);
+  const bool all_there = std::all_of(columns.at().begin(), columns.at().end(), [](std::int64_t at) { return at >= 0; });
   T* out = static_cast<T*>(to);
   while (true) {
     const T* plane = static_cast<const T*>(values.data());
@@ -97,7 +99,7 @@ void take(const Array& values, const Line& rows, const Line& columns, const void
         continue;
       }
       take_row(from < 0 ? nullptr : plane + from * values.stride(planes), values.stride(planes + 1), columns.at(),
-               static_cast<const T*>(fills), from < 0 ? -1 - from : -1, out);
+               all_there, static_cast<const T*>(fills), from < 0 ? -1 - from : -1, out);
     }
     std::size_t k = planes;
     while (k > 0 && ++index[k - 1] == values.shape(k - 1)) index[--k] = 0;

@@ -79,13 +79,19 @@ def first_boxes(sample):
 
 def _flat(sample):
     """(leaves, what makes a sample of such leaves), as PyTorch's tree_flatten."""
-    from torch.utils._pytree import SUPPORTED_NODES, tree_flatten, tree_unflatten
-
+    tree = _pytree()
     leaves: list[Any] = []
-    if _collect(sample, leaves, SUPPORTED_NODES):
+    if _collect(sample, leaves, tree.SUPPORTED_NODES):
         return leaves, lambda given: _rebuilt(sample, iter(given))
-    leaves, form = tree_flatten(sample)
-    return leaves, lambda given: tree_unflatten(given, form)
+    leaves, form = tree.tree_flatten(sample)
+    return leaves, lambda given: tree.tree_unflatten(given, form)
+
+
+@functools.cache
+def _pytree() -> Any:
+    import torch.utils._pytree as tree
+
+    return tree
 
 
 def _collect(value, leaves, nodes):

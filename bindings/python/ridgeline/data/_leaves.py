@@ -221,6 +221,8 @@ class Tensors(Node):
 
         if not isinstance(value, torch.Tensor):
             raise self.of_another_type(call, place, value)
+        if type(value) is not torch.Tensor:  # a subclass's attributes go through Python
+            value = value.as_subclass(torch.Tensor)
         if value.dtype != self.dtype or value.layout != torch.strided:
             raise self.of_another_type(call, place, _Shown(f"a {_short(value.layout)} tensor of {_short(value.dtype)}"))
 

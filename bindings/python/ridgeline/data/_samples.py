@@ -57,6 +57,8 @@ def turns_of(dataset, thread_safe):
 
 def sample_at(dataset, index, turns, take=lambda sample: sample):
     """take(dataset[index]), by one thread at a time."""
+    if not turns:
+        return take(dataset[index])
     with contextlib.ExitStack() as stack:
         for turn in turns:
             stack.enter_context(turn)
