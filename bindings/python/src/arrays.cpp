@@ -123,13 +123,13 @@ std::string joined(std::span<const std::string_view> parts) {
   return text;
 }
 
-// Of bytes, of a text, or of a tuple of buffers, which are joined.
 std::string bytes_of(const std::string& what, nb::handle value) {
   if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
-  if (PyTuple_Check(value.ptr())) {
+  if (nb::isinstance<PyParts>(value)) {
     std::vector<std::unique_ptr<Lent>> lent;
     std::vector<std::string_view> parts;
-    for (nb::handle part : value) parts.push_back(lent.emplace_back(std::make_unique<Lent>(part))->bytes());
+    for (nb::handle part : nb::cast<const PyParts&>(value).parts)
+      parts.push_back(lent.emplace_back(std::make_unique<Lent>(part))->bytes());
     return joined(parts);
   }
   char* data = nullptr;

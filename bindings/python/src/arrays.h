@@ -33,7 +33,11 @@ Tensor from_numpy(const std::string& what, nb::handle values);
 Tensor from_array(const std::string& what, nb::handle array);
 // A column of several rows: an array, or a list of bytes (or of str, as UTF-8).
 Tensor column_of(const std::string& name, nb::handle values);
-// One value of a row: for DType::bytes bytes, a text or a tuple of buffers, which are joined; else as in from_numpy.
+// A byte string in parts, objects that lend their memory; they are joined without the GIL where that is much.
+struct PyParts {
+  nb::tuple parts;
+};
+// One value of a row: for DType::bytes bytes, a text or PyParts; else as in from_numpy.
 Tensor value_of_row(const std::string& what, nb::handle value, DType dtype);
 
 }  // namespace ridgeline::python

@@ -259,6 +259,9 @@ nb::dict settings_to_python() {
 }  // namespace
 
 void bind_iterator(nb::module_& m) {
+  nb::class_<PyParts>(m, "Parts",
+                      "A byte string in parts, objects that lend their memory: what a row may have for one.")
+      .def("__init__", [](PyParts* self, nb::args parts) { new (self) PyParts{nb::tuple(std::move(parts))}; });
   nb::class_<PyBatch>(m, "Batch",
                       "Named columns of one batch. Arrays are views of the batch's memory, which stays theirs as long "
                       "as one of them lives.")

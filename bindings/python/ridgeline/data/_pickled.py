@@ -26,7 +26,7 @@ _ALIGNED = 16
 
 
 def parts(sample) -> tuple[Any, ...]:
-    """Bytes and buffers that, joined, are what loads() reads. Large ones are the sample's own memory.
+    """Bytes and memory that, joined, are what loads() reads. Large ones are the sample's own memory.
 
     In front stand the number of pieces and their lengths (little endian, 64 bits each): the pickle, and the memory that it
     refers to. Each piece of memory begins at a multiple of 16.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 
-from .._core import ArgumentError, Turn
+from .._core import ArgumentError, Parts, Turn
 from . import _joint, _pickled
 from ._callables import FromGenerator
 from ._collate import schema_of
@@ -348,7 +348,7 @@ class Rest:
         if self._options.checks:
             self._check(sample, name)
         parts = _pickled.parts(sample)
-        return b"".join(parts) if self._for_another_process else parts
+        return b"".join(parts) if self._for_another_process else Parts(*parts)
 
     def batch(self, packed, pictures, records, geometry=None):
         """pictures: {column: the batch's}; geometry: the engine's lines for each sample, where something follows"""
