@@ -7,7 +7,6 @@
 #include "png_samples.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/image/decode.h"
-#include "ridgeline/image/exif.h"
 #include "ridgeline/image/pixels.h"
 #include "ridgeline/image/png/png.h"
 #include "support.h"

@@ -196,7 +196,7 @@ Image decode(std::span<const std::uint8_t> bytes, std::optional<Box> wanted, con
   const Box all = whole_of(header);
   const Box box = wanted.value_or(all);
   check_inside(box, {all.height, all.width});
-  // Where a part of a row has no address of its own, or no time of its own.
+  // Pixels of less than a byte, or in several passes, are cut out of the whole image.
   if (box != all && (header.interlaced || png_pixel_bits(header) < 8))
     return copy(crop(decode(bytes, std::nullopt, limits), box));
   Image image(box.height, box.width, 3);
