@@ -12,6 +12,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/image/normalize.cpp"
+#include "ridgeline/image/long_vectors.h"
+
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -52,7 +54,7 @@ void table_row(const Table& table, const std::uint8_t* HWY_RESTRICT in, std::siz
   }
 }
 
-#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON  // they fuse
+#if HWY_NATIVE_FMA
 // NormalizeTable::Line for a vector of bytes.
 template <class DF, class V, class F>
 HWY_INLINE hn::Vec<DF> line(DF df, V bytes, F centre, F high, F low, F rest) {
@@ -82,7 +84,7 @@ template <bool streamed>
 void line_row_as([[maybe_unused]] const Line& of, const Table& table, const std::uint8_t* HWY_RESTRICT in,
                  std::size_t n, float* HWY_RESTRICT out) {
   std::size_t i = 0;
-#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON  // they fuse
+#if HWY_NATIVE_FMA
   const hn::ScalableTag<float> df;
   const hn::Rebind<std::uint8_t, decltype(df)> du8;
   const std::size_t lanes = hn::Lanes(df);
@@ -103,7 +105,7 @@ void line_row_as([[maybe_unused]] const Line& of, const Table& table, const std:
 
 void line_row(const Line& of, const Table& table, const std::uint8_t* in, std::size_t n, float* out,
               [[maybe_unused]] bool streamed) {
-#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON  // they fuse
+#if HWY_NATIVE_FMA
   if (streamed && aligned(hn::ScalableTag<float>(), out)) return line_row_as<true>(of, table, in, n, out);
 #endif
   line_row_as<false>(of, table, in, n, out);
@@ -114,7 +116,7 @@ template <bool streamed>
 void line_planar_row_as([[maybe_unused]] const Line& of, const Table& table, const std::uint8_t* HWY_RESTRICT in,
                         std::size_t width, float* HWY_RESTRICT out, std::size_t plane) {
   std::size_t x = 0;
-#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON  // they fuse
+#if HWY_NATIVE_FMA
   const hn::ScalableTag<float> df;
   const hn::Rebind<std::uint8_t, decltype(df)> du8;
   const std::size_t lanes = hn::Lanes(df);
@@ -138,7 +140,7 @@ void line_planar_row_as([[maybe_unused]] const Line& of, const Table& table, con
 
 void line_planar_row(const Line& of, const Table& table, const std::uint8_t* in, std::size_t width, float* out,
                      std::size_t plane, [[maybe_unused]] bool streamed) {
-#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON  // they fuse
+#if HWY_NATIVE_FMA
   const hn::ScalableTag<float> df;
   if (streamed && plane % hn::Lanes(df) == 0 && aligned(df, out))
     return line_planar_row_as<true>(of, table, in, width, out, plane);

@@ -52,7 +52,7 @@ int bf16_products_rate();
 // The processor's own name: "Intel(R) Xeon(R) Processor"; "" if it gives none.
 std::string processor_name();
 
-// Further instructions of the machine that no kernel uses yet: "dotprod, i8mm, sve"; "" for nothing. For reports.
+// What the machine has beyond those that kernels are made for: "dotprod, i8mm, sve"; "" for nothing. For reports.
 std::string further_instructions();
 
 // Activates another instruction set for kernels made from now on (not for those of the kernel library). For tests.

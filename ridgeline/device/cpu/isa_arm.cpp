@@ -1,3 +1,4 @@
+#include <hwy/highway.h>
 #include <sys/auxv.h>
 
 #include <fstream>
@@ -30,7 +31,8 @@ std::vector<Isa> detect_isas() {
 
 std::string why_missing(Isa) { return ""; }
 
-std::int64_t highway_targets_above(Isa) { return 0; }
+// Better targets are lower bits: above NEON are SVE's.
+std::int64_t highway_targets_above(Isa isa) { return isa == Isa::neon ? HWY_NEON - 1 : 0; }
 
 // On the Neoverse N2 matrices of bf16 are multiplied at the rate of f32 multiply-adds, by its maker's guide; nothing is
 // known that has the instruction and is slower (docs/arm.md).

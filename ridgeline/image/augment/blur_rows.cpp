@@ -4,6 +4,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/image/augment/blur_rows.cpp"
+#include "ridgeline/image/long_vectors.h"
+
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
