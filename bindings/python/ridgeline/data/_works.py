@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .._core import ArgumentError
 from ._arguments import length_of, refuse
 from ._orders import is_own, ordered, own_order
@@ -64,18 +66,22 @@ class Order:
         return OwnOrder("stream", seed, batch_size=self.batch_size, drop_last=self.drop_last, length=length)
 
 
-class Workers:
+class Workers(NamedTuple):
     """Processes of Python that make batches."""
 
-    def __init__(self, count, prefetch, context, init, timeout):
-        self.count, self.prefetch, self.context, self.init, self.timeout = count, prefetch, context, init, timeout
+    number: int
+    prefetch: int | None
+    context: Any
+    init: Any
+    timeout: float
 
 
-class Bad:
+class Bad(NamedTuple):
     """What happens on bad samples: 'raise', 'skip' or 'replace', how many there may be, and the file that lists them."""
 
-    def __init__(self, action, budget, quarantine):
-        self.action, self.budget, self.quarantine = action, budget, quarantine
+    action: str
+    budget: int
+    quarantine: Any
 
 
 def by_engine(source, order, pictures, transform, seed, run):
@@ -125,7 +131,7 @@ def by_python(dataset, order, options, collate_fn, turns, given, workers, seed, 
         if value is not None:
             raise ArgumentError(f"{name} is for samples with pictures that go to the engine: give transform= or "
                                 "image=, too")
-    if workers.count == 0:
+    if workers.number == 0:
         for name, value in (("prefetch_factor", workers.prefetch), ("multiprocessing_context", workers.context),
                             ("timeout", workers.timeout or None)):
             refuse(name, value, "with num_workers=0 there are no worker processes")
@@ -151,8 +157,8 @@ def by_python(dataset, order, options, collate_fn, turns, given, workers, seed, 
         place = GraphOrder(graph if seed is None else graph.with_seed(seed), alone, seed)
     recipe = Recipe(dataset, stream, order.batch_size if order.batch_sampler is None else 0, order.drop_last, collate_fn,
                     options, bad.action, 0 if seed is None else seed, rows)
-    by = Processes(recipe, turns, workers.count, workers.prefetch or 2, workers.context, workers.init) \
-        if workers.count else Here(recipe, turns)
+    by = Processes(recipe, turns, workers.number, workers.prefetch or 2, workers.context, workers.init) \
+        if workers.number else Here(recipe, turns)
     return Rows(place, by, Account(bad.budget, bad.quarantine)), followed
 
 
