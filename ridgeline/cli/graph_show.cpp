@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "ridgeline/cli/graph_tools.h"
 #include "ridgeline/compile/compile.h"
@@ -82,13 +83,13 @@ constexpr Format kFormats[] = {
     {"svg", [](const Graph& g, const GraphShowFlags&) { return to_svg(g); }},
     {"json", [](const Graph& g, const GraphShowFlags&) { return to_json_text(g); }}};
 
-const Format& format_named(const std::string& name) {
+const Format& format_named(std::string_view name) {
   std::string allowed;
   for (const Format& format : kFormats) {
     if (name == format.name) return format;
     allowed += (allowed.empty() ? "" : ", ") + std::string(format.name);
   }
-  throw Error("graph show: unknown --format=" + name + " (allowed: " + allowed + ")", ErrorKind::usage);
+  throw Error(fmt::format("graph show: unknown --format={} (allowed: {})", name, allowed), ErrorKind::usage);
 }
 
 int show_graph(const Command& app, const GraphShowFlags& flags) {

@@ -137,7 +137,7 @@ TEST(ChangedSettings, AnOlderCheckpointGoesOnWithoutAWordAboutWhatItDoesNotKeep)
     }
   }
   // A run without any of these flags stores what it stored before the options existed.
-  const std::string& log_dir = begun("");
+  const std::string log_dir = begun("");
   const testing::Outcome end = testing::run(command({"--max_train_steps=2", "--log_dir=" + log_dir}));
   EXPECT_EQ(end.text.find(" up to step "), std::string::npos) << end.text;
 }

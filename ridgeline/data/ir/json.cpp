@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "ridgeline/core/random.h"
@@ -147,7 +148,7 @@ void check_keys(const json& object, const std::string& what, const std::vector<s
   }
 }
 
-const json& member(const json& object, const std::string& what, const char* key) {
+const json& member(const json& object, std::string_view what, const char* key) {
   if (!object.contains(key)) throw Error(fmt::format("[data graph JSON] {} has no key '{}'", what, key));
   return object.at(key);
 }

@@ -57,8 +57,8 @@ std::string parse_split(const std::string& text) {
   throw Error("unknown split '" + text + "' (--split; allowed: train, val, test)", ErrorKind::usage);
 }
 
-const DataPart& find_part(const FoundData& found, const std::string& split) {
-  const std::string wanted = parse_split(split);
+const DataPart& find_part(const FoundData& found, std::string_view split) {
+  const std::string wanted = parse_split(std::string(split));
   const DataPart* part = wanted == "val"    ? found.validation()
                          : wanted == "test" ? found.part("test")
                                             : found.training();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ridgeline/data/source/sources.h"
@@ -21,7 +22,7 @@ std::string parse_split(const std::string& text);
 // The split of that name, as parse_split gives it: "train", "val" (validation()), "test", or "" for the training split.
 // If the data has no splits, all of it is for training, and "" is all. A missing split is an Error that lists those
 // that exist.
-const DataPart& find_part(const FoundData& found, const std::string& split);
+const DataPart& find_part(const FoundData& found, std::string_view split);
 
 struct OpenOptions {
   LabelBase label_base = LabelBase::automatic;  // records only

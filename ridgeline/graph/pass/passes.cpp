@@ -1,6 +1,7 @@
 #include "ridgeline/graph/pass/passes.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/pass/data_parallel.h"
@@ -22,6 +23,10 @@
 
 namespace ridgeline {
 namespace {
+
+// Passes hand graphs on by moves. (Asked for here, since gcc 14 refuses its own library where the list of passes is the
+// first to ask.)
+static_assert(std::is_nothrow_move_constructible_v<Graph>);
 
 // For passes that need nothing but the graph.
 template <Graph (*kRun)(Graph)>

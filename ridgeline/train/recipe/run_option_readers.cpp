@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
@@ -44,7 +45,7 @@ constexpr DumpKey kDumpKeys[] = {{"enable_dump", false, false}, {"enable_dump_de
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(what, ErrorKind::usage); }
 
-const JsonValue::Object& object_of(const JsonValue& value, const std::string& at) {
+const JsonValue::Object& object_of(const JsonValue& value, std::string_view at) {
   if (value.object() == nullptr) refuse(fmt::format("{} is {}; an object is meant", at, value.kind()));
   return *value.object();
 }
